@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// libnpusim: predict how long a task graph takes on an Ascend A2/A3 die. Every subcommand of
+// `npusim` is one call of this library with a struct of options; zero-initialised options are
+// the defaults. Calls keep no state between them and may be made from several threads (the
+// simgrid engine excepted: one use per process).
+//
+// Text results go to a caller's FILE; files appear whole or not at all.
+#ifndef NPUSIM_H
+#define NPUSIM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "error.h"
+
+#define NPUSIM_VERSION "0.1.0"
+
+// What every call that loads a graph and a die needs.
+typedef struct npusim_input {
+    const char *graph;       // path of a graph file
+    const char *die;         // name in the config folder ("A3") or path of a .yaml
+    const char *config;      // config folder; NULL: found by npusim_config_folder
+    const char *const *sets; // "name=value"
+    int set_count;
+    const char *engine;      // "fluid" (also when NULL) or "simgrid"
+    bool l2_warm;            // weights and inputs start in L2 instead of HBM
+} npusim_input;
+
+typedef struct npusim_run_options {
+    npusim_input input;
+    const char *out; // folder for the files; NULL: none are written
+    int swimlane;    // level 1..4; 0 means 4
+    bool no_plot;    // do not draw swimlane.png
+    const char *command; // recorded in summary.json; may be NULL
+} npusim_run_options;
+
+// Simulates a graph; prints the report to `report` (may be NULL), warnings to `warn` (may be
+// NULL) and writes the files. *makespan_ns may be NULL.
+npu_status npusim_run(const npusim_run_options *options, FILE *report, FILE *warn,
+                      double *makespan_ns, npu_error *err);
+
+// Loads and checks without simulating; prints what was found.
+npu_status npusim_check(const npusim_input *input, FILE *report, FILE *warn, npu_error *err);
+
+// Prints the resolved die with its peak rates, or the list of dies (name NULL).
+npu_status npusim_die(const char *config, const char *name, FILE *report, npu_error *err);
+
+// Streams, multiplies and dispatches on a modelled die and compares with its peaks.
+// NPU_BAD_INPUT when one is missed by more than its tolerance.
+npu_status npusim_selftest(const char *config, const char *die, const char *engine, FILE *report,
+                           npu_error *err);
+
+typedef struct npusim_bench_options {
+    npusim_input input; // graph NULL: the built-in graphs
+} npusim_bench_options;
+
+// Measures the simulator itself: tile ops and events per second, peak memory.
+npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_error *err);
+
+// Draws <folder>/swimlane.png (by gnuplot) from the swimlane files in `folder`.
+npu_status npusim_plot(const char *folder, npu_error *err);
+
+// The folder of the built-in configs: $NPUSIM_CONFIGS, else beside the executable, else the
+// installed one. Static storage per call site is not used: the path is written into buf.
+npu_status npusim_config_folder(char *buf, int size, npu_error *err);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The task graph: tensors, tasks in submission order, and edges. Loops, includes and
+// parameters are gone: this is what the orchestrator submits.
+#ifndef NPU_GRAPH_H
+#define NPU_GRAPH_H
+
+#include "error.h"
+#include "mem.h"
+#include "program.h"
+#include "tile.h"
+
+// What a tensor's bytes are counted as.
+typedef enum npu_class {
+    NPU_ACTIVATION,
+    NPU_WEIGHT,
+    NPU_CACHE,
+    NPU_HANDOFF, // between the AIC and the AIVs of one block, through GM
+    NPU_CLASS_COUNT,
+} npu_class;
+extern const char *const npu_class_names[];
+
+typedef struct npu_tensor {
+    const char *name;
+    npu_dtype dtype;
+    int rank;
+    int64_t shape[NPU_MAX_RANK];
+    int64_t stride[NPU_MAX_RANK]; // elements
+    npu_class class_;
+    int storage;     // the tensor whose memory this is a view of; its own index otherwise
+    int64_t offset;  // elements from the start of the storage
+    int64_t address; // bytes; storages start on 512 B boundaries, in file order, from 0
+    int64_t bytes;   // of the storage's extent; 0 for a view
+    bool external;   // exists before the graph runs (weights, caches, inputs)
+    bool in_l2;      // `l2: warm`: its lines are in L2 when the run starts
+    npu_pos pos;
+} npu_tensor;
+
+// One argument of one task: a window of a tensor.
+typedef struct npu_arg {
+    const char *name; // the kernel's name for it
+    int tensor;
+    npu_access access;
+    int rank;
+    int64_t shape[NPU_MAX_RANK];
+    int64_t stride[NPU_MAX_RANK]; // elements
+    int64_t offset;               // elements from the start of the storage
+    npu_pos pos;
+} npu_arg;
+
+typedef struct npu_task {
+    const char *name;   // unique: "proj_a_mm[3]"
+    const char *kernel; // name without the index: "proj_a_mm"; tasks of one name are one row
+                        // in tables and one func_id in traces
+    int func;           // index into npu_graph.funcs, -1 for a dummy
+    npu_engine_type engine;
+    const npu_program *program; // NULL for a dummy
+    int first_arg, arg_count;   // in npu_graph.args
+    int first_edge, edge_count; // edges into this task, in npu_graph.edges
+    int64_t block_num;          // 0 for a dummy
+    bool early;      // consumers may be pre-staged (allow_early_resolve)
+    bool sync_start; // all blocks start together
+    bool manual;     // in a manual scope: no edges by memory
+    npu_pos pos;
+} npu_task;
+
+typedef enum npu_edge_source {
+    NPU_EDGE_EXPLICIT,  // `after:`
+    NPU_EDGE_CREATOR,   // the task that allocated the tensor (its OUT argument)
+    NPU_EDGE_TENSORMAP, // an earlier writer whose region overlaps
+} npu_edge_source;
+
+typedef struct npu_edge {
+    int pred, succ; // task indices, pred < succ
+    int arg;        // of the consumer, relative to its first; -1 for explicit
+    npu_edge_source source;
+    bool covered;     // tensormap: the consumer covers the producer's region wholly
+    int producer_arg; // tensormap, creator: relative to pred's first; else -1
+} npu_edge;
+
+typedef struct npu_func { // one row of name_map.json
+    const char *name;
+    int aic_id; // func_id of the AIC half, -1 when there is none
+    int aiv_id; // func_id of the AIV half (both lanes), -1 when there is none
+} npu_func;
+
+typedef struct npu_graph {
+    const char *path; // of the file it came from
+    const char *name;
+    const npu_tensor *tensors;
+    int tensor_count;
+    const npu_task *tasks; // in submission order
+    int task_count;
+    const npu_arg *args;
+    int arg_count;
+    const npu_edge *edges; // sorted by succ, then by producer; several may join one pair
+    int edge_count;
+    const npu_func *funcs;
+    int func_count;
+    uint64_t hash; // of every file read and every setting: equal inputs, equal hash
+    npu_arena arena;
+} npu_graph;
+
+// How to load.
+typedef struct npu_graph_options {
+    const char *kernel_folder; // where kernels that the graph does not define are found
+    const char *const *sets;   // "name=value" texts of --set
+    int set_count;
+} npu_graph_options;
+
+// Reads a graph file (docs/graphs.md) with everything it includes. On failure *graph is empty.
+// `warnings` gets what does not stop a run.
+npu_status npu_graph_load(const char *path, const npu_graph_options *options, npu_graph *graph,
+                          npu_warnings *warnings, npu_error *err);
+void npu_graph_free(npu_graph *graph);
+// Asserts what must hold of a loaded graph: edges point backwards, ranges are inside arrays.
+void npu_graph_check_invariants(const npu_graph *graph);
+
+// Sizes that a tile program must respect. From the die, but the model does not know dies.
+typedef struct npu_walls {
+    int64_t buffer[NPU_BUFFER_COUNT]; // bytes
+    int64_t align[NPU_BUFFER_COUNT];  // bytes; a slot starts on a multiple
+    int64_t min_alloc;                // bytes: the smallest slot (32)
+    int64_t line;                     // bytes of an L2 line (512)
+    int64_t clusters;                 // sync_start limit: blocks <= clusters (MIX, AIC)
+} npu_walls;
+
+// The checks before a run: buffer walls with the arithmetic shown, alignment, minimum
+// allocation, short runs, sync_start limits. The first error is returned; warnings go on.
+npu_status npu_graph_check(const npu_graph *graph, const npu_walls *walls,
+                           npu_warnings *warnings, npu_error *err);
+
+#endif
