@@ -14,7 +14,7 @@ typedef struct npu_kernel npu_kernel; // as written: parsed, nothing bound
 
 typedef enum npu_access {
     NPU_IN,
-    NPU_OUT,          // memory the runtime allocates for this task (unless it exists)
+    NPU_OUT, // memory the runtime allocates for this task (unless it exists)
     NPU_INOUT,
     NPU_OUT_EXISTING, // written, in memory that exists
     NPU_NO_DEP,       // used, but never the cause of an edge
@@ -79,7 +79,7 @@ typedef struct npu_slot {
     int64_t shape[2];
     int64_t bytes; // of one copy
     int copies;
-    int first;     // instance of copy 0
+    int first; // instance of copy 0
     npu_pos pos;
 } npu_slot;
 

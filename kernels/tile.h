@@ -82,19 +82,19 @@ typedef enum npu_vec_op {
     NPU_VEC_ROW_EXPAND_DIV,
     NPU_VEC_COL_EXPAND,
     NPU_VEC_COL_EXPAND_MUL,
-    NPU_VEC_GATHER,    // one element per index
+    NPU_VEC_GATHER, // one element per index
     NPU_VEC_TRANSPOSE,
     NPU_VEC_SORT32,
     NPU_VEC_MRGSORT,
     NPU_VEC_COUNT,
 } npu_vec_op;
 
-extern const char *const npu_pipe_names[];        // "S" ... "FIXPIPE", NULL-terminated
-extern const char *const npu_buffer_names[];      // "l0a" ..., NULL-terminated
-extern const char *const npu_dtype_names[];       // "fp32" ..., as written in configs
+extern const char *const npu_pipe_names[];          // "S" ... "FIXPIPE", NULL-terminated
+extern const char *const npu_buffer_names[];        // "l0a" ..., NULL-terminated
+extern const char *const npu_dtype_names[];         // "fp32" ..., as written in configs
 extern const char *const npu_dtype_runtime_names[]; // "FLOAT32" ..., as in deps.json
-extern const char *const npu_engine_type_names[]; // "aic", "aiv", "mix", "dummy"
-extern const char *const npu_vec_op_names[];      // "add" ...
+extern const char *const npu_engine_type_names[];   // "aic", "aiv", "mix", "dummy"
+extern const char *const npu_vec_op_names[];        // "add" ...
 int npu_dtype_bytes(npu_dtype dtype);
 
 enum { NPU_MAX_RANK = 5, NPU_OP_SLOTS = 4 };
@@ -131,20 +131,20 @@ typedef enum npu_op_kind {
 typedef struct npu_op {
     npu_op_kind kind;
     npu_pipe pipe;
-    npu_dtype dtype;       // of the data moved or computed
-    npu_buffer buffer;     // EXTRACT, LOAD: destination; STORE: source
+    npu_dtype dtype;   // of the data moved or computed
+    npu_buffer buffer; // EXTRACT, LOAD: destination; STORE: source
     int16_t reads[NPU_OP_SLOTS];
-    int16_t writes;        // the instance written, or -1
-    bool accumulate;       // MATMUL: adds to what L0C holds
-    bool atomic;           // STORE: adds to what GM holds
+    int16_t writes;  // the instance written, or -1
+    bool accumulate; // MATMUL: adds to what L0C holds
+    bool atomic;     // STORE: adds to what GM holds
     npu_vec_op vec;
-    int64_t m, n, k;       // MATMUL: size computed; EXTRACT, VEC, STORE from L0C: m rows, n columns
-    int64_t valid;         // MATMUL: multiply-accumulates that matter (not padding)
-    int64_t scalar_ops;    // SCALAR: plain instructions
-    int64_t scalar_gm;     // SCALAR: loads or stores to GM, each a round trip
-    int flag;              // SIGNAL, WAIT
-    npu_gm gm;             // LOAD, STORE, PREFETCH
-    int line;              // in the kernel's file
+    int64_t m, n, k;    // MATMUL: size computed; EXTRACT, VEC, STORE from L0C: m rows, n columns
+    int64_t valid;      // MATMUL: multiply-accumulates that matter (not padding)
+    int64_t scalar_ops; // SCALAR: plain instructions
+    int64_t scalar_gm;  // SCALAR: loads or stores to GM, each a round trip
+    int flag;           // SIGNAL, WAIT
+    npu_gm gm;          // LOAD, STORE, PREFETCH
+    int line;           // in the kernel's file
 } npu_op;
 
 #endif

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+// From YAML to statements: loops, ifs and ops.
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include "kernel.h"
+
+// What each op's map may hold. `numbers` lists the keys of plain numbers.
+typedef struct op_form {
+    const char *name;
+    const char *const *keys;
+} op_form;
+
+static const char *const load_keys[] = {"from", "to", NULL};
+static const char *const extract_keys[] = {"from", "to", "shape", NULL};
+static const char *const matmul_keys[] = {"a", "b", "to", "shape", "acc", "valid", NULL};
+static const char *const vec_keys[] = {"op", "in", "out", "shape", "elements", "dtype", NULL};
+static const char *const store_keys[] = {"from", "to", "atomic", NULL};
+static const char *const flag_keys[] = {"flag", "pipe", NULL};
+static const char *const scalar_keys[] = {"ops", "gm", NULL};
+static const char *const prefetch_keys[] = {"from", NULL};
+static const char *const loop_keys[] = {"loop", "do", NULL};
+static const char *const if_keys[] = {"if", "do", "else", NULL};
+
+static const op_form forms[NPU_OP_COUNT] = {
+    [NPU_OP_LOAD] = {"load", load_keys},
+    [NPU_OP_EXTRACT] = {"extract", extract_keys},
+    [NPU_OP_MATMUL] = {"matmul", matmul_keys},
+    [NPU_OP_VEC] = {"vec", vec_keys},
+    [NPU_OP_STORE] = {"store", store_keys},
+    [NPU_OP_SIGNAL] = {"signal", flag_keys},
+    [NPU_OP_WAIT] = {"wait", flag_keys},
+    [NPU_OP_SCALAR] = {"scalar", scalar_keys},
+    [NPU_OP_PREFETCH] = {"prefetch", prefetch_keys},
+};
+static const char *const statement_names[] = {"load",     "extract", "matmul", "vec",
+                                              "store",    "signal",  "wait",   "scalar",
+                                              "prefetch", "loop",    "if",     NULL};
+
+typedef struct parser {
+    npu_arena *arena;
+    const npu_kernel *kernel;
+    npu_error *err;
+} parser;
+
+// ---- regions ---------------------------------------------------------------------------
+
+static npu_pos shifted(npu_pos pos, long by) {
+    pos.col += (int)by;
+    return pos;
+}
+
+// The end of one piece of `text`: the next of `stops` outside brackets; a colon that belongs
+// to a `?` does not stop it.
+static const char *piece_end(const char *text, const char *stops) {
+    int depth = 0, questions = 0;
+    for (; *text != '\0'; text++) {
+        if (*text == '(' || *text == '[')
+            depth++;
+        else if (depth > 0 && (*text == ')' || *text == ']'))
+            depth--;
+        else if (depth == 0 && *text == '?')
+            questions++;
+        else if (depth == 0 && *text == ':' && questions > 0)
+            questions--;
+        else if (depth == 0 && strchr(stops, *text) != NULL)
+            break;
+    }
+    return text;
+}
+
+static npu_status piece_expr(parser *p, const char *text, const char *end, npu_pos pos,
+                             const npu_expr **expr) {
+    const char *copy = npu_arena_text(p->arena, text, (size_t)(end - text));
+    return copy == NULL ? npu_fail_memory(p->err)
+                        : npu_expr_parse(p->arena, copy, pos, expr, p->err);
+}
+
+static bool blank(const char *text, const char *end) {
+    while (text < end && isspace((unsigned char)*text))
+        text++;
+    return text == end;
+}
+
+static npu_status parse_dim(parser *p, const char *text, const char *end, npu_pos pos,
+                            npu_region_dim *dim) {
+    const char *colon = piece_end(text, ",]:");
+    if (colon >= end || *colon != ':')
+        return piece_expr(p, text, end, pos, &dim->start);
+    if (blank(text, colon) && blank(colon + 1, end))
+        return NPU_OK;
+    npu_status status = piece_expr(p, text, colon, pos, &dim->start);
+    if (!status)
+        status = piece_expr(p, colon + 1, end, shifted(pos, colon + 1 - text), &dim->length);
+    return status;
+}
+
+static npu_status find_arg(parser *p, const char *name, npu_pos pos, int *arg) {
+    const char *names[64];
+    int count = 0;
+    for (int i = 0; i < p->kernel->arg_count; i++) {
+        if (strcmp(p->kernel->args[i].name, name) == 0) {
+            *arg = i;
+            return NPU_OK;
+        }
+        if (count < 64)
+            names[count++] = p->kernel->args[i].name;
+    }
+    char hint[128];
+    return npu_fail(p->err, NPU_BAD_INPUT, pos, "kernel '%s' has no argument '%s'%s",
+                    p->kernel->name, name, npu_did_you_mean(name, names, count, hint, sizeof hint));
+}
+
+static npu_status parse_region(parser *p, const npu_yaml *node, npu_region_ast *region) {
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a region", p->err);
+    if (status)
+        return status;
+    const char *text = node->text;
+    const char *open = strchr(text, '[');
+    size_t length = strlen(text);
+    if (open == NULL || length == 0 || text[length - 1] != ']')
+        return npu_fail(p->err, NPU_BAD_INPUT, node->pos,
+                        "a region is written 'x[start : length, ...]', not '%s'", text);
+    const char *stop = open;
+    while (stop > text && isspace((unsigned char)stop[-1]))
+        stop--;
+    const char *name = npu_arena_text(p->arena, text, (size_t)(stop - text));
+    if (name == NULL)
+        return npu_fail_memory(p->err);
+    region->pos = node->pos;
+    status = find_arg(p, name, node->pos, &region->arg);
+    for (const char *at = open + 1; !status;) {
+        const char *end = piece_end(at, ",]");
+        if (region->rank == NPU_MAX_RANK)
+            return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "a region has at most %d dimensions",
+                            NPU_MAX_RANK);
+        status =
+            parse_dim(p, at, end, shifted(node->pos, at - text), &region->dims[region->rank++]);
+        if (*end != ',')
+            break;
+        at = end + 1;
+    }
+    return status;
+}
+
+// ---- slots -----------------------------------------------------------------------------
+
+// The slot a text names; "xb[...]" is a part of it.
+static npu_status find_slot(parser *p, const npu_yaml *node, int *slot, bool *whole) {
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a slot", p->err);
+    if (status)
+        return status;
+    size_t length = strcspn(node->text, "[ ");
+    const char *names[NPU_MAX_SLOTS];
+    for (int i = 0; i < p->kernel->slot_count; i++) {
+        names[i] = p->kernel->slots[i].name;
+        if (strlen(names[i]) == length && strncmp(names[i], node->text, length) == 0) {
+            *slot = i;
+            if (whole != NULL)
+                *whole = node->text[length] == '\0';
+            return NPU_OK;
+        }
+    }
+    char hint[128];
+    return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "unknown slot '%s'%s", node->text,
+                    npu_did_you_mean(node->text, names, p->kernel->slot_count, hint, sizeof hint));
+}
+
+// The slot under `key`, which must be in one of the `allowed` buffers (a bit each).
+static npu_status slot_in(parser *p, const npu_yaml *map, const char *what, const char *key,
+                          unsigned allowed, int *slot, bool *whole) {
+    const npu_yaml *node = NULL;
+    npu_status status = npu_yaml_need(map, what, key, &node, p->err);
+    if (!status)
+        status = find_slot(p, node, slot, whole);
+    if (status)
+        return status;
+    npu_buffer buffer = p->kernel->slots[*slot].buffer;
+    if (allowed & (1u << buffer))
+        return NPU_OK;
+    return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "%s cannot use slot '%s' in %s as '%s'", what,
+                    p->kernel->slots[*slot].name, npu_buffer_names[buffer], key);
+}
+
+// ---- ops -------------------------------------------------------------------------------
+
+static npu_status numbers_in(parser *p, const npu_yaml *list, const char *what, int want, int at,
+                             npu_node *node) {
+    npu_status status = npu_yaml_want(list, NPU_YAML_LIST, what, p->err);
+    if (!status && list->count != want)
+        status = npu_fail(p->err, NPU_BAD_INPUT, list->pos, "%s needs %d numbers, not %d", what,
+                          want, list->count);
+    for (int i = 0; i < want && !status; i++)
+        status = npu_parse_expr(p->arena, list->items[i], what, &node->numbers[at + i], p->err);
+    return status;
+}
+
+static npu_status parse_load(parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *from = NULL;
+    npu_status status = npu_yaml_need(map, "load", "from", &from, p->err);
+    if (!status)
+        status = parse_region(p, from, &node->region);
+    if (!status)
+        status =
+            slot_in(p, map, "load", "to", 1u << NPU_L1 | 1u << NPU_UB, &node->write, &node->whole);
+    return status;
+}
+
+static npu_status parse_extract(parser *p, const npu_yaml *map, npu_node *node) {
+    npu_status status = slot_in(p, map, "extract", "from", 1u << NPU_L1, &node->reads[0], NULL);
+    if (!status)
+        status = slot_in(p, map, "extract", "to", 1u << NPU_L0A | 1u << NPU_L0B, &node->write,
+                         &node->whole);
+    node->read_count = 1;
+    const npu_yaml *shape = npu_yaml_get(map, "shape");
+    if (!status && shape != NULL)
+        status = numbers_in(p, shape, "the shape of an extract", 2, 0, node);
+    return status;
+}
+
+static npu_status parse_matmul(parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *shape = NULL;
+    npu_status status = slot_in(p, map, "matmul", "a", 1u << NPU_L0A, &node->reads[0], NULL);
+    if (!status)
+        status = slot_in(p, map, "matmul", "b", 1u << NPU_L0B, &node->reads[1], NULL);
+    if (!status)
+        status = slot_in(p, map, "matmul", "to", 1u << NPU_L0C, &node->write, &node->whole);
+    node->read_count = 2;
+    if (!status)
+        status = npu_yaml_need(map, "matmul", "shape", &shape, p->err);
+    if (!status)
+        status = numbers_in(p, shape, "the shape of a matmul", 3, 0, node);
+    const npu_yaml *valid = npu_yaml_get(map, "valid");
+    if (!status)
+        status = numbers_in(p, valid ? valid : shape, "valid", 3, 3, node);
+    const npu_yaml *acc = npu_yaml_get(map, "acc");
+    if (!status && acc != NULL)
+        status = npu_parse_expr(p->arena, acc, "acc", &node->acc, p->err);
+    return status;
+}
+
+static npu_status parse_vec_inputs(parser *p, const npu_yaml *in, npu_node *node) {
+    int count = in->kind == NPU_YAML_LIST ? in->count : 1;
+    if (count > NPU_OP_SLOTS)
+        return npu_fail(p->err, NPU_BAD_INPUT, in->pos, "vec reads at most %d slots, not %d",
+                        NPU_OP_SLOTS, count);
+    npu_status status = NPU_OK;
+    for (int i = 0; i < count && !status; i++) {
+        const npu_yaml *item = in->kind == NPU_YAML_LIST ? in->items[i] : in;
+        status = find_slot(p, item, &node->reads[i], NULL);
+        if (!status && p->kernel->slots[node->reads[i]].buffer != NPU_UB)
+            status = npu_fail(p->err, NPU_BAD_INPUT, item->pos,
+                              "vec works in ub, and slot '%s' is in %s",
+                              p->kernel->slots[node->reads[i]].name,
+                              npu_buffer_names[p->kernel->slots[node->reads[i]].buffer]);
+    }
+    node->read_count = count;
+    return status;
+}
+
+static npu_status parse_vec_size(parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *shape = npu_yaml_get(map, "shape");
+    const npu_yaml *elements = npu_yaml_get(map, "elements");
+    if (shape != NULL && elements != NULL)
+        return npu_fail(p->err, NPU_BAD_INPUT, elements->pos,
+                        "vec takes a shape or elements, not both");
+    if (shape != NULL)
+        return numbers_in(p, shape, "the shape of a vec", 2, 0, node);
+    if (elements == NULL)
+        return NPU_OK; // the slot's own shape
+    npu_status status = npu_expr_parse(p->arena, "1", elements->pos, &node->numbers[0], p->err);
+    return status ? status
+                  : npu_parse_expr(p->arena, elements, "elements", &node->numbers[1], p->err);
+}
+
+static npu_status parse_vec(parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *op = NULL;
+    int choice = 0;
+    npu_status status = npu_yaml_need(map, "vec", "op", &op, p->err);
+    if (!status)
+        status = npu_yaml_choice(op, "vec op", npu_vec_op_names, &choice, p->err);
+    node->vec = (npu_vec_op)choice;
+    if (!status)
+        status = slot_in(p, map, "vec", "out", 1u << NPU_UB, &node->write, &node->whole);
+    const npu_yaml *in = npu_yaml_get(map, "in");
+    if (!status && in != NULL)
+        status = parse_vec_inputs(p, in, node);
+    for (int i = 0; i < node->read_count; i++)
+        if (node->reads[i] == node->write)
+            node->whole = false; // in place: the copy read is the copy written
+    if (!status)
+        status = parse_vec_size(p, map, node);
+    const npu_yaml *dtype = npu_yaml_get(map, "dtype");
+    if (!status && dtype != NULL)
+        status = npu_yaml_want(dtype, NPU_YAML_SCALAR, "dtype", p->err);
+    if (!status && dtype != NULL) {
+        node->dtype = dtype->text;
+        node->dtype_pos = dtype->pos;
+    }
+    return status;
+}
+
+static npu_status parse_store(parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *to = NULL;
+    npu_status status =
+        slot_in(p, map, "store", "from", 1u << NPU_L0C | 1u << NPU_UB, &node->reads[0], NULL);
+    node->read_count = 1;
+    if (!status)
+        status = npu_yaml_need(map, "store", "to", &to, p->err);
+    if (!status)
+        status = parse_region(p, to, &node->region);
+    const npu_yaml *atomic = npu_yaml_get(map, "atomic");
+    // Often a kernel's parameter decides, so an expression is taken as well as true or false.
+    if (!status && atomic != NULL) {
+        if (strcmp(atomic->text ? atomic->text : "", "true") == 0)
+            node->atomic = true;
+        else if (strcmp(atomic->text ? atomic->text : "", "false") != 0)
+            status = npu_parse_expr(p->arena, atomic, "atomic", &node->acc, p->err);
+    }
+    return status;
+}
+
+static npu_status parse_flag(parser *p, const npu_yaml *map, const char *what, npu_node *node) {
+    const npu_yaml *flag = NULL, *pipe = NULL;
+    npu_status status = npu_yaml_need(map, what, "flag", &flag, p->err);
+    if (!status)
+        status = npu_parse_expr(p->arena, flag, "flag", &node->numbers[0], p->err);
+    if (!status)
+        status = npu_yaml_need(map, what, "pipe", &pipe, p->err);
+    if (!status)
+        status = npu_yaml_choice(pipe, "pipe", npu_pipe_names, &node->pipe, p->err);
+    return status;
+}
+
+static npu_status parse_scalar(parser *p, const npu_yaml *map, npu_node *node) {
+    npu_status status = NPU_OK;
+    if (map->count == 0)
+        status = npu_fail(p->err, NPU_BAD_INPUT, map->pos, "scalar needs ops or gm");
+    for (int i = 0; i < 2 && !status; i++) {
+        const npu_yaml *value = npu_yaml_get(map, scalar_keys[i]);
+        if (value != NULL)
+            status = npu_parse_expr(p->arena, value, scalar_keys[i], &node->numbers[i], p->err);
+    }
+    return status;
+}
+
+static npu_status parse_op(parser *p, const npu_yaml *map, npu_node *node) {
+    const char *name = forms[node->op].name;
+    npu_status status = npu_yaml_keys(map, name, forms[node->op].keys, p->err);
+    const npu_yaml *from = NULL;
+    if (status)
+        return status;
+    switch (node->op) {
+    case NPU_OP_LOAD:
+        return parse_load(p, map, node);
+    case NPU_OP_EXTRACT:
+        return parse_extract(p, map, node);
+    case NPU_OP_MATMUL:
+        return parse_matmul(p, map, node);
+    case NPU_OP_VEC:
+        return parse_vec(p, map, node);
+    case NPU_OP_STORE:
+        return parse_store(p, map, node);
+    case NPU_OP_SIGNAL:
+    case NPU_OP_WAIT:
+        return parse_flag(p, map, name, node);
+    case NPU_OP_SCALAR:
+        return parse_scalar(p, map, node);
+    case NPU_OP_PREFETCH:
+        status = npu_yaml_need(map, name, "from", &from, p->err);
+        return status ? status : parse_region(p, from, &node->region);
+    case NPU_OP_COUNT:
+        break;
+    }
+    return status;
+}
+
+// ---- loops and ifs -----------------------------------------------------------------------
+
+// "i in 0..n"
+static npu_status parse_loop_head(parser *p, const npu_yaml *head, npu_node *node) {
+    npu_status status = npu_yaml_want(head, NPU_YAML_SCALAR, "loop", p->err);
+    if (status)
+        return status;
+    const char *text = head->text;
+    size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    const char *in = text + name + strspn(text + name, " ");
+    const char *dots = strstr(text, "..");
+    if (name == 0 || strncmp(in, "in ", 3) != 0 || dots == NULL)
+        return npu_fail(p->err, NPU_BAD_INPUT, head->pos,
+                        "a loop is written 'i in first..end', not '%s'", text);
+    node->var = npu_arena_text(p->arena, text, name);
+    if (node->var == NULL)
+        return npu_fail_memory(p->err);
+    status = piece_expr(p, in + 3, dots, shifted(head->pos, in + 3 - text), &node->from);
+    return status ? status
+                  : piece_expr(p, dots + 2, text + strlen(text),
+                               shifted(head->pos, dots + 2 - text), &node->to);
+}
+
+static npu_status parse_nested(parser *p, const npu_yaml *map, npu_node *node, int depth) {
+    bool loop = node->kind == NPU_STMT_LOOP;
+    const char *what = loop ? "a loop" : "an if";
+    const npu_yaml *body = NULL;
+    npu_status status = npu_yaml_keys(map, what, loop ? loop_keys : if_keys, p->err);
+    if (!status && loop)
+        status = parse_loop_head(p, npu_yaml_get(map, "loop"), node);
+    else if (!status)
+        status = npu_parse_expr(p->arena, npu_yaml_get(map, "if"), "if", &node->from, p->err);
+    if (!status)
+        status = npu_yaml_need(map, what, "do", &body, p->err);
+    if (!status)
+        status = npu_parse_block(p->arena, p->kernel, body, depth + 1, &node->body,
+                                 &node->body_count, p->err);
+    const npu_yaml *other = npu_yaml_get(map, "else");
+    if (!status && other != NULL)
+        status = npu_parse_block(p->arena, p->kernel, other, depth + 1, &node->other,
+                                 &node->other_count, p->err);
+    return status;
+}
+
+static npu_status parse_statement(parser *p, const npu_yaml *map, int depth, npu_node *node) {
+    npu_status status = npu_yaml_want(map, NPU_YAML_MAP, "an op", p->err);
+    if (status)
+        return status;
+    if (map->count == 0)
+        return npu_fail(p->err, NPU_BAD_INPUT, map->pos, "an op must say what it does");
+    node->pos = map->pos;
+    node->write = -1;
+    if (npu_yaml_get(map, "loop") != NULL || npu_yaml_get(map, "if") != NULL) {
+        node->kind = npu_yaml_get(map, "loop") ? NPU_STMT_LOOP : NPU_STMT_IF;
+        return parse_nested(p, map, node, depth);
+    }
+    int op = 0;
+    status = npu_yaml_choice(map->keys[0], "op", statement_names, &op, p->err);
+    if (!status && map->count > 1)
+        status = npu_fail(p->err, NPU_BAD_INPUT, map->keys[1]->pos,
+                          "one op per list entry: '%s' stands beside '%s'", map->keys[1]->text,
+                          map->keys[0]->text);
+    if (status)
+        return status;
+    node->kind = NPU_STMT_OP;
+    node->op = (npu_op_kind)op;
+    return parse_op(p, map->items[0], node);
+}
+
+npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu_yaml *list,
+                           int depth, const npu_node **nodes, int *count, npu_error *err) {
+    parser p = {arena, kernel, err};
+    npu_status status = npu_yaml_want(list, NPU_YAML_LIST, "a program", err);
+    if (status)
+        return status;
+    if (depth >= NPU_MAX_DEPTH)
+        return npu_fail(err, NPU_BAD_INPUT, list->pos, "ops are nested at most %d deep",
+                        NPU_MAX_DEPTH);
+    npu_node *out = npu_arena_alloc(arena, (size_t)list->count, sizeof *out);
+    if (out == NULL)
+        return npu_fail_memory(err);
+    for (int i = 0; i < list->count && !status; i++)
+        status = parse_statement(&p, list->items[i], depth, &out[i]);
+    *nodes = out;
+    *count = list->count;
+    return status;
+}
