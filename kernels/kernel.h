@@ -168,8 +168,8 @@ npu_status npu_bind_body(npu_binder *binder, const npu_node *nodes, int count, n
 // Fills run, rows and stride of *gm for lengths of a window; fails with more than two rows.
 npu_status npu_region_shape(const npu_window *window, const int64_t *length, npu_pos pos,
                             npu_gm *gm, npu_error *err);
-// Evaluates a region: bounds are checked.
+// Evaluates a region: bounds are checked. *last is the length of its last dimension.
 npu_status npu_region_eval(const npu_region *region, const npu_window *window, const char *name,
-                           const int64_t *vars, npu_gm *gm, npu_error *err);
+                           const int64_t *vars, npu_gm *gm, int64_t *last, npu_error *err);
 
 #endif

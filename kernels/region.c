@@ -71,7 +71,7 @@ static npu_status outside(const npu_region *region, const npu_window *window, co
 }
 
 npu_status npu_region_eval(const npu_region *region, const npu_window *window, const char *name,
-                           const int64_t *vars, npu_gm *gm, npu_error *err) {
+                           const int64_t *vars, npu_gm *gm, int64_t *last, npu_error *err) {
     int64_t length[NPU_MAX_RANK];
     int64_t elements = 0;
     assert(region->rank == window->rank);
@@ -92,6 +92,7 @@ npu_status npu_region_eval(const npu_region *region, const npu_window *window, c
             return outside(region, window, name, d, start, length[d], err);
         elements += start * window->stride[d];
     }
+    *last = length[region->rank - 1];
     *gm = region->shape;
     gm->address = window->address + elements * npu_dtype_bytes(window->dtype);
     return region->fixed ? NPU_OK : npu_region_shape(window, length, region->pos, gm, err);

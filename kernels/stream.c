@@ -145,15 +145,16 @@ static npu_status yield_op(npu_stream *s, const npu_stmt *stmt, npu_op *op, npu_
         op->atomic = true;
     bool moves = op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE || op->kind == NPU_OP_PREFETCH;
     const struct npu_bound *bound = s->program->bound;
+    int64_t last = 1;
     if (!status && moves)
         status = npu_region_eval(&stmt->region, &bound->windows[stmt->region.arg],
-                                 bound->arg_names[stmt->region.arg], s->vars, &op->gm, err);
+                                 bound->arg_names[stmt->region.arg], s->vars, &op->gm, &last, err);
     use_slots(s, stmt, op);
     if (!status)
         status = check_fit(s, stmt, op, err);
     if (!status && op->kind == NPU_OP_STORE && op->buffer == NPU_L0C) {
-        op->m = (int64_t)op->gm.rows[0] * op->gm.rows[1];
-        op->n = op->gm.run / npu_dtype_bytes(op->dtype);
+        op->m = npu_gm_bytes(&op->gm) / npu_dtype_bytes(op->dtype) / last;
+        op->n = last;
     }
     return status;
 }
