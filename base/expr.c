@@ -733,6 +733,7 @@ static npu_status add_fast_path(builder *b) {
     int pool = 0;
     int i = 0;
     operand_kind from = IN_SLOT;
+    assert(b->ops != NULL && b->count > 0);
     if (b->ops[0].code == OP_MUL || b->ops[0].code == OP_MOVE) {
         if (!one_constant(&b->ops[0], IN_SLOT, &slot, &pool))
             return NPU_OK;
@@ -783,7 +784,8 @@ static npu_status finish(builder *b, operand result, npu_code *out) {
     if (block == NULL)
         return npu_fail_memory(b->err);
     memcpy(block, b->ops, op_bytes);
-    memcpy(block + op_bytes, b->pool, pool_bytes);
+    if (pool_bytes > 0)
+        memcpy(block + op_bytes, b->pool, pool_bytes);
     out->value = 0;
     out->ops = (const op *)(void *)block;
     out->op_count = b->count;
@@ -815,6 +817,7 @@ npu_status npu_expr_value(npu_arena *arena, const char *text, npu_pos pos, const
     npu_status status = npu_expr_parse(arena, text, pos, &expr, err);
     if (status != NPU_OK)
         return status;
+    assert(expr != NULL);
     npu_code code;
     builder b = {.arena = arena, .scope = scope, .err = err, .constants_only = true};
     status = bind(&b, expr, &code);

@@ -35,6 +35,7 @@ static npu_status fail_io(npu_error *err, const char *what, const char *path, in
 
 // Makes the folder and its parents, and notes the first one that was missing.
 static npu_status make_folders(npu_out *out, char *path, npu_error *err) {
+    assert(path != NULL && path[0] != '\0');
     size_t length = strlen(path);
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0')

@@ -133,34 +133,34 @@ npu_status npu_unit_parse(const char *text, npu_unit unit, npu_pos pos, const ch
 }
 
 // `value` in the largest of `count` units (each 1000 times the one before) in which it is at
-// least 1 as printed: 999999 is "1.00 MB" and not "1000.00 KB".
-static const char *show_scaled(double value, const char *const *units, int count, int decimals,
-                               char *buf, int size) {
+// least 1 as printed: 999999 bytes are "1.00 MB" and not "1000.00 KB". `first` is the number
+// of decimals in the first unit.
+static const char *show_scaled(double value, const char *const *units, int count, int first,
+                               int decimals, char *buf, int size) {
     assert(buf != NULL && size > 0 && count > 0);
     double step = 1.0;
-    double limit = 1000.0 - 0.5 * pow(10.0, -decimals);
+    int places = first;
     int i = 0;
-    while (i + 1 < count && fabs(value / step) >= limit) {
+    while (i + 1 < count && fabs(value / step) >= 1000.0 - 0.5 * pow(10.0, -places)) {
         step *= 1000.0;
+        places = decimals;
         i++;
     }
-    snprintf(buf, (size_t)size, "%.*f %s", decimals, value / step, units[i]);
+    snprintf(buf, (size_t)size, "%.*f %s", places, value / step, units[i]);
     return buf;
 }
 
 const char *npu_show_bytes(double bytes, char *buf, int size) {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-    if (fabs(bytes) < 999.5) // single bytes have no decimals
-        return show_scaled(bytes, units, 1, 0, buf, size);
-    return show_scaled(bytes, units, 6, 2, buf, size);
+    return show_scaled(bytes, units, 6, 0, 2, buf, size);
 }
 
 const char *npu_show_rate(double bytes_per_ns, char *buf, int size) {
     static const char *const units[] = {"B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
-    return show_scaled(bytes_per_ns * 1e9, units, 6, 2, buf, size);
+    return show_scaled(bytes_per_ns * 1e9, units, 6, 2, 2, buf, size);
 }
 
 const char *npu_show_time(double ns, char *buf, int size) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
-    return show_scaled(ns, units, 4, 1, buf, size);
+    return show_scaled(ns, units, 4, 1, 1, buf, size);
 }

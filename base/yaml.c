@@ -64,7 +64,8 @@ static npu_status next_event(reader *r, yaml_event_t *event) {
 }
 
 static npu_status push(reader *r, npu_yaml *node) {
-    npu_status status = NPU_GROW(r, stack, count, capacity, r->err);
+    npu_status status =
+        npu_grow((void **)&r->stack, &r->capacity, r->count + 1, sizeof(npu_yaml *), r->err);
     if (status == NPU_OK)
         r->stack[r->count++] = node;
     return status;
@@ -215,6 +216,7 @@ static npu_status read_node(reader *r, yaml_event_t *event, int depth, npu_yaml 
 
 // "---" alone is a document whose root is an empty plain scalar.
 static bool is_empty_root(const npu_yaml *root, const yaml_event_t *event) {
+    assert(root != NULL);
     return root->kind == NPU_YAML_SCALAR && root->text[0] == '\0' &&
            event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
