@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residency is kept per page of 64 lines: a bit per line for present and for dirty. Pages are
+// evicted whole, least recently used first.
+#include "memory.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { PAGE_LINES = 64 };
+
+typedef struct page {
+    uint64_t present, dirty;
+    int32_t newer, older; // neighbours in order of use, -1 at the ends and when not resident
+} page;
+
+struct npu_memory {
+    npu_engine *engine;
+    npu_totals *totals;
+    int64_t line; // bytes
+    double atomic;
+    page *pages;
+    int64_t page_count;
+    int32_t newest, oldest;
+    int64_t lines, capacity; // resident, and how many fit
+};
+
+// ---- the network ---------------------------------------------------------------------------
+
+static double read_cap(const npu_die *die, const npu_core_port *port, double latency) {
+    return fmin(port->outstanding * die->l2.line / latency, port->read * die->clock);
+}
+
+void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
+    links[NPU_LINK_HBM] = (npu_link){"hbm", npu_die_hbm_rate(die)};
+    links[NPU_LINK_L2_READ] = (npu_link){"l2 read", die->l2.read};
+    links[NPU_LINK_L2_WRITE] = (npu_link){"l2 write", die->l2.write};
+    links[NPU_LINK_SDMA] = (npu_link){"sdma", die->sdma.shared * die->sdma.streams};
+    const int hbm = NPU_LINK_HBM, read = NPU_LINK_L2_READ, write = NPU_LINK_L2_WRITE;
+    double miss = die->l2.miss_latency, hit = die->l2.hit_latency;
+    paths[NPU_PATH_AIC_MISS] =
+        (npu_path){"aic miss", {hbm, read}, 2, read_cap(die, &die->aic, miss)};
+    paths[NPU_PATH_AIC_HIT] = (npu_path){"aic hit", {read}, 1, read_cap(die, &die->aic, hit)};
+    paths[NPU_PATH_AIC_WRITE] = (npu_path){"aic write", {write}, 1, die->aic.write * die->clock};
+    paths[NPU_PATH_AIV_MISS] =
+        (npu_path){"aiv miss", {hbm, read}, 2, read_cap(die, &die->aiv, miss)};
+    paths[NPU_PATH_AIV_HIT] = (npu_path){"aiv hit", {read}, 1, read_cap(die, &die->aiv, hit)};
+    paths[NPU_PATH_AIV_WRITE] = (npu_path){"aiv write", {write}, 1, die->aiv.write * die->clock};
+    paths[NPU_PATH_WRITE_BACK] = (npu_path){"write back", {hbm}, 1, INFINITY};
+    paths[NPU_PATH_SDMA] = (npu_path){"sdma", {NPU_LINK_SDMA, hbm}, 2, die->sdma.rate};
+}
+
+// ---- pages ---------------------------------------------------------------------------------
+
+static void unlink_page(npu_memory *m, int32_t at) {
+    page *p = &m->pages[at];
+    if (p->newer >= 0)
+        m->pages[p->newer].older = p->older;
+    else
+        m->newest = p->older;
+    if (p->older >= 0)
+        m->pages[p->older].newer = p->newer;
+    else
+        m->oldest = p->newer;
+    p->newer = p->older = -1;
+}
+
+static void link_newest(npu_memory *m, int32_t at) {
+    page *p = &m->pages[at];
+    p->newer = -1;
+    p->older = m->newest;
+    if (m->newest >= 0)
+        m->pages[m->newest].newer = at;
+    else
+        m->oldest = at;
+    m->newest = at;
+}
+
+static void written_back(void *owner, int64_t bytes) {
+    npu_memory *m = owner;
+    m->totals->hbm_write_bytes += (double)bytes;
+}
+
+static void evict_oldest(npu_memory *m) {
+    int32_t at = m->oldest;
+    assert(at >= 0);
+    page *p = &m->pages[at];
+    unlink_page(m, at);
+    m->lines -= __builtin_popcountll(p->present);
+    int64_t dirty = __builtin_popcountll(p->dirty) * m->line;
+    p->present = p->dirty = 0;
+    if (dirty > 0)
+        npu_engine_flow(m->engine, (double)dirty, NPU_PATH_WRITE_BACK, written_back, m, dirty);
+}
+
+// Touches the lines of `mask` in one page; returns how many were not resident.
+static int touch_page(npu_memory *m, int64_t at, uint64_t mask, bool dirty) {
+    assert(at >= 0 && at < m->page_count);
+    page *p = &m->pages[at];
+    if (m->newest != (int32_t)at) {
+        if (p->present != 0)
+            unlink_page(m, (int32_t)at);
+        link_newest(m, (int32_t)at);
+    }
+    int fresh = __builtin_popcountll(mask & ~p->present);
+    p->present |= mask;
+    if (dirty)
+        p->dirty |= mask;
+    m->lines += fresh;
+    while (m->lines > m->capacity && m->oldest != (int32_t)at)
+        evict_oldest(m);
+    return fresh;
+}
+
+static uint64_t line_mask(int64_t first, int64_t count) {
+    uint64_t ones = count >= PAGE_LINES ? UINT64_MAX : (UINT64_C(1) << count) - 1;
+    return ones << first;
+}
+
+typedef struct lines {
+    int64_t all, fresh;
+} lines;
+
+// One contiguous run of bytes.
+static lines touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty) {
+    int64_t first = address / m->line;
+    int64_t end = (address + bytes - 1) / m->line + 1;
+    lines touched = {end - first, 0};
+    while (first < end) {
+        int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
+        int64_t count = end - first < PAGE_LINES - in_page ? end - first : PAGE_LINES - in_page;
+        touched.fresh += touch_page(m, at, line_mask(in_page, count), dirty);
+        first += count;
+    }
+    return touched;
+}
+
+static lines touch(npu_memory *m, const npu_gm *gm, bool dirty) {
+    lines total = {0, 0};
+    for (int32_t i = 0; i < gm->rows[0]; i++) {
+        for (int32_t j = 0; j < gm->rows[1]; j++) {
+            lines run =
+                touch_run(m, gm->address + i * gm->stride[0] + j * gm->stride[1], gm->run, dirty);
+            total.all += run.all;
+            total.fresh += run.fresh;
+        }
+    }
+    return total;
+}
+
+npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm) {
+    lines touched = touch(m, gm, false);
+    double miss = (double)(touched.fresh * m->line);
+    double hit = (double)((touched.all - touched.fresh) * m->line);
+    m->totals->l2_hit_bytes += hit;
+    m->totals->l2_miss_bytes += miss;
+    m->totals->hbm_read_bytes += miss;
+    return (npu_touch){hit, miss};
+}
+
+double npu_memory_store(npu_memory *m, const npu_gm *gm, bool atomic) {
+    double bytes = (double)(touch(m, gm, true).all * m->line);
+    return atomic ? bytes * m->atomic : bytes;
+}
+
+double npu_memory_missing(const npu_memory *m, int64_t address, int64_t bytes) {
+    int64_t first = address / m->line;
+    int64_t end = (address + bytes - 1) / m->line + 1;
+    int64_t missing = 0;
+    while (first < end) {
+        int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
+        int64_t count = end - first < PAGE_LINES - in_page ? end - first : PAGE_LINES - in_page;
+        missing += __builtin_popcountll(line_mask(in_page, count) & ~m->pages[at].present);
+        first += count;
+    }
+    return (double)(missing * m->line);
+}
+
+void npu_memory_fill(npu_memory *m, int64_t address, int64_t bytes) {
+    lines touched = touch_run(m, address, bytes, false);
+    m->totals->hbm_read_bytes += (double)(touched.fresh * m->line);
+}
+
+// ---- life ----------------------------------------------------------------------------------
+
+static void warm_up(npu_memory *m, const npu_graph *graph, bool all) {
+    for (int i = 0; i < graph->tensor_count; i++) {
+        const npu_tensor *t = &graph->tensors[i];
+        if (t->bytes <= 0 || !(t->in_l2 || (all && t->external)))
+            continue;
+        for (int64_t at = 0; at < t->bytes && m->lines < m->capacity; at += m->line)
+            touch_run(m, t->address + at, 1, false);
+    }
+}
+
+npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine *engine, bool warm,
+                          npu_totals *totals, npu_memory **memory, npu_error *err) {
+    npu_memory *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return npu_fail_memory(err);
+    m->engine = engine;
+    m->totals = totals;
+    m->line = (int64_t)die->l2.line;
+    m->atomic = die->l2.atomic;
+    m->capacity = (int64_t)(die->l2.size / die->l2.line);
+    m->newest = m->oldest = -1;
+    int64_t end = 0;
+    for (int i = 0; i < graph->tensor_count; i++) {
+        const npu_tensor *t = &graph->tensors[i];
+        if (t->bytes > 0 && t->address + t->bytes > end)
+            end = t->address + t->bytes;
+    }
+    m->page_count = end / (m->line * PAGE_LINES) + 1;
+    if (m->page_count < INT32_MAX)
+        m->pages = calloc((size_t)m->page_count, sizeof *m->pages);
+    if (m->pages == NULL) {
+        npu_memory_free(m);
+        return npu_fail_memory(err);
+    }
+    for (int64_t i = 0; i < m->page_count; i++)
+        m->pages[i].newer = m->pages[i].older = -1;
+    warm_up(m, graph, warm);
+    *memory = m;
+    return NPU_OK;
+}
+
+void npu_memory_free(npu_memory *m) {
+    if (m != NULL)
+        free(m->pages);
+    free(m);
+}
+
+void npu_memory_check_invariants(const npu_memory *m) {
+    int64_t count = 0;
+    for (int32_t at = m->newest; at >= 0; at = m->pages[at].older) {
+        const page *p = &m->pages[at];
+        assert(p->present != 0 && (p->dirty & ~p->present) == 0);
+        assert(p->older < 0 || m->pages[p->older].newer == at);
+        count += __builtin_popcountll(p->present);
+    }
+    assert(count == m->lines);
+    assert(m->lines <= m->capacity + PAGE_LINES);
+    (void)count;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// GM as the cores see it: HBM behind the L2, in whole lines. It says which lines of a
+// transfer hit, which links each kind of transfer crosses, and keeps what is resident.
+//
+// A line counts as resident from the moment it is asked for, so a second core that asks
+// while it is on its way does not fetch it again.
+#ifndef NPU_MEMORY_H
+#define NPU_MEMORY_H
+
+#include "die.h"
+#include "engine.h"
+#include "trace.h"
+
+typedef struct npu_memory npu_memory;
+
+// The kinds of transfer: each is a path of the engine's network.
+typedef enum npu_memory_path {
+    NPU_PATH_AIC_MISS,
+    NPU_PATH_AIC_HIT,
+    NPU_PATH_AIC_WRITE,
+    NPU_PATH_AIV_MISS,
+    NPU_PATH_AIV_HIT,
+    NPU_PATH_AIV_WRITE,
+    NPU_PATH_WRITE_BACK, // dirty lines that L2 evicts
+    NPU_PATH_SDMA,
+    NPU_PATH_COUNT,
+} npu_memory_path;
+
+typedef enum npu_memory_link {
+    NPU_LINK_HBM,
+    NPU_LINK_L2_READ,
+    NPU_LINK_L2_WRITE,
+    NPU_LINK_SDMA,
+    NPU_LINK_COUNT,
+} npu_memory_link;
+
+// The die's network: links[NPU_LINK_COUNT] and paths[NPU_PATH_COUNT] are filled.
+// A core's read rate is what its lines in flight allow (outstanding * line / latency: Little's
+// law), at most its port.
+void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths);
+
+// `warm`: external tensors are resident from the start, in file order, as far as they fit.
+// Borrows everything; counts into *totals.
+npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine *engine, bool warm,
+                          npu_totals *totals, npu_memory **memory, npu_error *err);
+void npu_memory_free(npu_memory *memory);
+
+typedef struct npu_touch {
+    double hit, miss; // bytes of whole lines
+} npu_touch;
+
+// Lines a load touches; the missing ones become resident.
+npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm);
+// Bytes of whole lines a store sends to L2, where they become resident and dirty.
+double npu_memory_store(npu_memory *memory, const npu_gm *gm, bool atomic);
+// Bytes of the lines in [address, address + bytes) that are not resident.
+double npu_memory_missing(const npu_memory *memory, int64_t address, int64_t bytes);
+// Those lines become resident (an SDMA chunk has landed).
+void npu_memory_fill(npu_memory *memory, int64_t address, int64_t bytes);
+// Asserts that the lines counted are the lines kept and that they fit the L2.
+void npu_memory_check_invariants(const npu_memory *memory);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdma.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+typedef struct range {
+    int64_t address, bytes;
+} range;
+
+typedef struct stream {
+    npu_sdma *sdma;
+    range *ranges; // [done, count) are waiting; the first of them is under way
+    int count, capacity, done;
+    int64_t at; // bytes of ranges[done] that have landed
+    bool busy;
+} stream;
+
+struct npu_sdma {
+    npu_engine *engine;
+    npu_memory *memory;
+    npu_totals *totals;
+    double start;
+    int64_t chunk;
+    stream *streams;
+    int core_count;
+};
+
+static void next_chunk(void *owner, int64_t tag);
+
+static int64_t chunk_bytes(const stream *s) {
+    int64_t left = s->ranges[s->done].bytes - s->at;
+    return left < s->sdma->chunk ? left : s->sdma->chunk;
+}
+
+// A chunk's lines become visible together, when its last byte is in.
+static void landed(void *owner, int64_t bytes) {
+    stream *s = owner;
+    npu_memory_fill(s->sdma->memory, s->ranges[s->done].address + s->at, bytes);
+    s->at += bytes;
+    if (s->at == s->ranges[s->done].bytes) {
+        s->done++;
+        s->at = 0;
+    }
+    next_chunk(s, 0);
+}
+
+static void next_chunk(void *owner, int64_t tag) {
+    (void)tag;
+    stream *s = owner;
+    if (s->done == s->count) {
+        s->busy = false;
+        s->done = s->count = 0;
+        return;
+    }
+    int64_t bytes = chunk_bytes(s);
+    double missing = npu_memory_missing(s->sdma->memory, s->ranges[s->done].address + s->at, bytes);
+    s->sdma->totals->prefetch_bytes += (int64_t)missing;
+    npu_engine_flow(s->sdma->engine, missing, NPU_PATH_SDMA, landed, s, bytes);
+}
+
+npu_status npu_sdma_prefetch(npu_sdma *sdma, int core, const npu_gm *gm, npu_error *err) {
+    assert(core >= 0 && core < sdma->core_count);
+    stream *s = &sdma->streams[core];
+    for (int32_t i = 0; i < gm->rows[0]; i++) {
+        for (int32_t j = 0; j < gm->rows[1]; j++) {
+            npu_status status = NPU_GROW(s, ranges, count, capacity, err);
+            if (status)
+                return status;
+            s->ranges[s->count++] =
+                (range){gm->address + i * gm->stride[0] + j * gm->stride[1], gm->run};
+        }
+    }
+    if (!s->busy) {
+        s->busy = true;
+        npu_engine_delay(sdma->engine, sdma->start, next_chunk, s, 0);
+    }
+    return NPU_OK;
+}
+
+npu_status npu_sdma_new(const npu_die *die, npu_engine *engine, npu_memory *memory,
+                        npu_totals *totals, int core_count, npu_sdma **out, npu_error *err) {
+    npu_sdma *sdma = calloc(1, sizeof *sdma);
+    stream *streams = calloc((size_t)core_count, sizeof *streams);
+    if (sdma == NULL || streams == NULL) {
+        free(sdma);
+        free(streams);
+        return npu_fail_memory(err);
+    }
+    *sdma = (npu_sdma){.engine = engine,
+                       .memory = memory,
+                       .totals = totals,
+                       .start = die->sdma.start,
+                       .chunk = (int64_t)die->sdma.chunk,
+                       .streams = streams,
+                       .core_count = core_count};
+    for (int i = 0; i < core_count; i++)
+        streams[i].sdma = sdma;
+    *out = sdma;
+    return NPU_OK;
+}
+
+void npu_sdma_free(npu_sdma *sdma) {
+    if (sdma == NULL)
+        return;
+    for (int i = 0; i < sdma->core_count; i++)
+        free(sdma->streams[i].ranges);
+    free(sdma->streams);
+    free(sdma);
+}
