@@ -47,9 +47,8 @@ typedef struct npu_code {
 npu_status npu_expr_bind(npu_arena *arena, const npu_expr *expr, const npu_scope *scope,
                          npu_code *out, npu_error *err);
 // Runs bound code on the variables in `slots`. Fails on overflow, division by zero and
-// `/` with a rest, at the expression's position.
-npu_status npu_code_run(const npu_code *code, const int64_t *slots, int64_t *value,
-                        npu_error *err);
+// `/` with a rest, at the operator's position (as binding does where it can fold).
+npu_status npu_code_run(const npu_code *code, const int64_t *slots, int64_t *value, npu_error *err);
 // True when the code depends on slot i.
 bool npu_code_uses(const npu_code *code, int slot);
 

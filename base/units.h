@@ -24,8 +24,8 @@ npu_status npu_unit_parse(const char *text, npu_unit unit, npu_pos pos, const ch
                           double *value, npu_error *err);
 
 // Human-readable figures with their unit; each returns buf.
-const char *npu_show_bytes(double bytes, char *buf, int size);      // "148.54 MB" (powers of 1000)
+const char *npu_show_bytes(double bytes, char *buf, int size);       // "148.54 MB" (powers of 1000)
 const char *npu_show_rate(double bytes_per_ns, char *buf, int size); // "1.76 TB/s"
-const char *npu_show_time(double ns, char *buf, int size);          // "412.3 us"
+const char *npu_show_time(double ns, char *buf, int size);           // "412.3 us"
 
 #endif

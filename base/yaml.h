@@ -12,18 +12,17 @@ typedef enum npu_yaml_kind { NPU_YAML_SCALAR, NPU_YAML_LIST, NPU_YAML_MAP } npu_
 
 typedef struct npu_yaml {
     npu_yaml_kind kind;
-    npu_pos pos;          // of the node's first character
-    const char *text;     // scalars: the text; otherwise NULL
-    int count;            // entries of a list or map
-    struct npu_yaml **keys;   // maps: scalar nodes, in file order
-    struct npu_yaml **items;  // lists and maps: the values
+    npu_pos pos;             // of the first character (of a quoted text: after the quote)
+    const char *text;        // scalars: the text; otherwise NULL
+    int count;               // entries of a list or map
+    struct npu_yaml **keys;  // maps: scalar nodes, in file order
+    struct npu_yaml **items; // lists and maps: the values
 } npu_yaml;
 
 // Reads one document. NPU_IO when the file cannot be read (the error names it),
 // NPU_BAD_INPUT for bad YAML, an anchor/alias, a duplicate key, a key that is no scalar, an
 // empty file, or nesting deeper than 64. `path` is copied into the arena as pos.file.
-npu_status npu_yaml_load(npu_arena *arena, const char *path, const npu_yaml **root,
-                         npu_error *err);
+npu_status npu_yaml_load(npu_arena *arena, const char *path, const npu_yaml **root, npu_error *err);
 // The same from memory; `name` is what errors call it.
 npu_status npu_yaml_parse(npu_arena *arena, const char *name, const char *text, size_t length,
                           const npu_yaml **root, npu_error *err);
