@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside model/: a graph while its files are read.
+#ifndef NPU_BUILD_H
+#define NPU_BUILD_H
+
+#include "graph.h"
+#include "yaml.h"
+
+enum { NPU_MAX_INCLUDES = 16, NPU_MAX_STEPS = 1000000, NPU_STORAGE_ALIGN = 512 };
+
+// Numbers by name, in order of insertion.
+typedef struct npu_name {
+    const char *text;
+    int value;
+} npu_name;
+
+typedef struct npu_names {
+    npu_name *items;
+    int count, capacity;
+    int *slots; // hash table of indices + 1
+    int slot_count;
+} npu_names;
+
+// The entry of `text`, or NULL.
+npu_name *npu_names_find(const npu_names *names, const char *text);
+// `text` is borrowed and must be new.
+npu_status npu_names_add(npu_names *names, const char *text, int value, npu_error *err);
+void npu_names_free(npu_names *names);
+
+typedef struct npu_file {
+    const char *path;
+    const npu_yaml *root;
+    npu_names kernels; // its own, to indices of npu_build.kernels
+} npu_file;
+
+typedef struct npu_known_kernel {
+    const npu_kernel *kernel;
+    const npu_kernel_arg *args;
+    int arg_count;
+    const char **task_keys; // what a task of this kernel may say; NULL-terminated
+} npu_known_kernel;
+
+typedef struct npu_var { // a parameter or a loop variable
+    const char *name;
+    int64_t value;
+} npu_var;
+
+// A parameter's value given from outside: by --set (text) or `with:` (value).
+typedef struct npu_override {
+    const char *name;
+    const char *text;
+    int64_t value;
+    npu_pos pos;
+} npu_override;
+
+typedef struct npu_tie { // a tensor of an included file that the includer provides
+    const char *name;
+    int tensor;
+    const char *shown;
+    npu_pos pos;
+    bool used;
+} npu_tie;
+
+// Tensors or tasks that share a name but for the index.
+typedef struct npu_family {
+    int arity; // number of indices; 0: a plain name
+    int first, last;
+} npu_family;
+
+typedef struct npu_after {
+    int task;
+    const char *name; // in full; without index: the whole family
+    npu_pos pos;
+} npu_after;
+
+// One use of a file.
+typedef struct npu_frame {
+    struct npu_frame *parent;
+    int file;
+    const char *prefix; // "" or "layer[3]."
+    int first_var;
+    npu_tie *ties;
+    int tie_count;
+    bool manual;
+} npu_frame;
+
+typedef struct npu_build {
+    const npu_graph_options *options;
+    npu_warnings *warnings;
+    npu_error *err;
+    npu_arena *arena;  // of the graph
+    npu_arena scratch; // emptied after each item of a list
+    npu_frame *frame;
+    int depth;
+
+    npu_tensor *tensors;
+    int tensor_count, tensor_capacity;
+    npu_task *tasks;
+    int task_count, task_capacity;
+    npu_arg *args;
+    int arg_count, arg_capacity;
+    npu_edge *edges;
+    int edge_count, edge_capacity;
+    npu_func *funcs;
+    int func_count, func_capacity;
+    npu_after *afters;
+    int after_count, after_capacity;
+    npu_file *files;
+    int file_count, file_capacity;
+    npu_known_kernel *kernels;
+    int kernel_count, kernel_capacity;
+    npu_var *vars;
+    int var_count, var_capacity;
+    npu_family *families;
+    int family_count, family_capacity;
+    int *next_task; // the next of the same family, or -1
+    int next_task_count, next_task_capacity;
+
+    npu_names tensor_names, tensor_families;
+    npu_names task_names, task_families;
+    npu_names func_names, folder_kernels, file_names;
+    int next_func_id;
+    int64_t next_address;
+    int64_t steps; // loop iterations and items so far
+    uint64_t hash;
+} npu_build;
+
+// load.c: the index of the file at `path`, read at its first use. `pos` is where it is named.
+npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index);
+// Reads the parts of the frame's file in their order.
+npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count);
+void npu_build_hash(npu_build *b, const npu_yaml *tree);
+
+// params.c
+npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_override *given,
+                            int given_count);
+npu_status npu_build_require(npu_build *b, const npu_yaml *list);
+npu_status npu_build_var(npu_build *b, const char *name, npu_pos pos, int64_t value);
+// The value of an expression over the parameters and loop variables in sight.
+npu_status npu_build_eval(npu_build *b, const char *text, npu_pos pos, int64_t *value);
+npu_status npu_build_number(npu_build *b, const npu_yaml *node, const char *what, int64_t *value);
+// true, false, or an expression that is not 0.
+npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, bool *value);
+// The length of the name at `text`, 0 when there is none.
+int npu_name_length(const char *text);
+
+// items.c: a list with `for` and `if` in it; `leaf` reads every other item.
+typedef npu_status (*npu_leaf_fn)(npu_build *b, const npu_yaml *item);
+// `key` is what the list stands under, `what` an item of it.
+npu_status npu_build_items(npu_build *b, const npu_yaml *list, const char *key, const char *what,
+                           npu_leaf_fn leaf);
+
+// ref.c
+typedef struct npu_path { // a name as written: prefix.name[..][..]
+    const char *base;     // in full, without the groups
+    const char *local;    // the last name alone
+    bool simple;          // no prefix written
+    int group_count;
+    const char *group[2]; // text between the brackets
+    int length[2];
+    npu_pos group_pos[2];
+} npu_path;
+npu_status npu_path_parse(npu_build *b, const char *text, npu_pos pos, npu_path *path);
+// Splits [text, text + length) at the commas outside parentheses; at most `most` parts.
+typedef struct npu_part {
+    const char *text; // in scratch
+    npu_pos pos;
+} npu_part;
+npu_status npu_split(npu_build *b, const char *text, int length, npu_pos pos, npu_part *parts,
+                     int most, int *count);
+// "name[1,2]" for the group's values.
+npu_status npu_index_text(npu_build *b, const char *base, const npu_path *path, int group,
+                          int *arity, const char **text);
+// What a new thing is called: `base` without, `full` with its index.
+npu_status npu_new_name(npu_build *b, const npu_yaml *node, const char *what, const char **base,
+                        const char **full, int *arity);
+// Adds a name to its family; `what` is "tensor" or "task".
+npu_status npu_add_name(npu_build *b, npu_names *names, npu_names *families, const char *what,
+                        const char *base, const char *full, int arity, int index, npu_pos pos);
+
+typedef struct npu_dim {
+    enum { NPU_DIM_ALL, NPU_DIM_INDEX, NPU_DIM_RANGE } kind;
+    int64_t start, length;
+    npu_pos pos;
+} npu_dim;
+// Cuts a window: indexed dimensions go away. `window` is changed in place.
+npu_status npu_cut(npu_build *b, const char *name, const npu_dim *dims, int count, npu_pos pos,
+                   npu_arg *window);
+// The window that a text like "x[a : n, :]" names.
+npu_status npu_build_ref(npu_build *b, const char *text, npu_pos pos, npu_arg *window);
+// Swaps the last two dimensions.
+npu_status npu_transpose(npu_build *b, npu_pos pos, npu_arg *window);
+const char *npu_shape_text(const int64_t *shape, int rank, char *buf, int size);
+
+// tensors.c
+npu_status npu_build_tensors(npu_build *b, const npu_yaml *node);
+// A tensor that is a window of another one.
+npu_status npu_build_view(npu_build *b, const char *base, const char *full, int arity, npu_pos pos,
+                          const npu_arg *window);
+
+// tasks.c, task.c
+npu_status npu_build_tasks(npu_build *b, const npu_yaml *list);
+npu_status npu_build_task(npu_build *b, const npu_yaml *item);
+npu_status npu_build_dummy(npu_build *b, const npu_yaml *item);
+// Name to number pairs of a map, in the arena.
+npu_status npu_build_settings(npu_build *b, const npu_yaml *map, const char *what,
+                              npu_setting **settings, int *count);
+
+// kernels.c
+npu_status npu_build_own_kernels(npu_build *b, npu_file *file, const npu_yaml *map);
+npu_status npu_build_kernel(npu_build *b, const npu_yaml *name, int *index);
+extern const char *const npu_task_keys[];
+
+// overlap.c: do two windows of one storage share an element? *covers: `a` holds all of `b`.
+// Exact when both are boxes of one layout; otherwise their extents decide.
+bool npu_overlap(const npu_arg *a, const npu_arg *b, bool *covers);
+// Elements from the first to the last, and how many there are.
+void npu_extent(const npu_arg *window, int64_t *extent, int64_t *count);
+
+// edges.c
+npu_status npu_build_edges(npu_build *b);
+
+// runs.c: what streaming the first blocks finds.
+npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, npu_warnings *warnings,
+                          npu_error *err);
+
+#endif

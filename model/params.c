@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters and the expressions over them.
+#include <assert.h>
+#include <string.h>
+
+#include "build.h"
+#include "expr.h"
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+int npu_name_length(const char *text) {
+    int n = 0;
+    while (is_letter(text[n]) || (n > 0 && text[n] >= '0' && text[n] <= '9'))
+        n++;
+    return n;
+}
+
+// Inner names first; the frame's own variables only: an included file sees no others.
+static const npu_var *find_var(const npu_build *b, const char *name, size_t length) {
+    for (int i = b->var_count - 1; i >= b->frame->first_var; i--)
+        if (strncmp(b->vars[i].name, name, length) == 0 && b->vars[i].name[length] == '\0')
+            return &b->vars[i];
+    return NULL;
+}
+
+static npu_name_kind look_up(void *scope, const char *name, int64_t *value, int *slot) {
+    (void)slot;
+    const npu_var *var = find_var(scope, name, strlen(name));
+    if (var == NULL)
+        return NPU_NAME_UNKNOWN;
+    *value = var->value;
+    return NPU_NAME_CONST;
+}
+
+static const char *list_names(void *scope, int i) {
+    const npu_build *b = scope;
+    int at = b->frame->first_var + i;
+    return at < b->var_count ? b->vars[at].name : NULL;
+}
+
+// Most numbers are a literal or one name: those need no parser.
+static bool eval_simple(const npu_build *b, const char *text, int64_t *value) {
+    int n = 0;
+    int64_t sum = 0;
+    for (; n < 18 && text[n] >= '0' && text[n] <= '9'; n++)
+        sum = sum * 10 + (text[n] - '0');
+    if (n > 0 && text[n] == '\0') {
+        *value = sum;
+        return true;
+    }
+    n = npu_name_length(text);
+    const npu_var *var = n > 0 && text[n] == '\0' ? find_var(b, text, (size_t)n) : NULL;
+    if (var != NULL)
+        *value = var->value;
+    return var != NULL;
+}
+
+npu_status npu_build_eval(npu_build *b, const char *text, npu_pos pos, int64_t *value) {
+    if (eval_simple(b, text, value))
+        return NPU_OK;
+    npu_scope scope = {look_up, list_names, b};
+    return npu_expr_value(&b->scratch, text, pos, &scope, value, b->err);
+}
+
+npu_status npu_build_number(npu_build *b, const npu_yaml *node, const char *what, int64_t *value) {
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, b->err);
+    return status == NPU_OK ? npu_build_eval(b, node->text, node->pos, value) : status;
+}
+
+npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, bool *value) {
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, b->err);
+    if (status != NPU_OK)
+        return status;
+    *value = strcmp(node->text, "true") == 0;
+    if (*value || strcmp(node->text, "false") == 0)
+        return NPU_OK;
+    int64_t number = 0;
+    status = npu_build_eval(b, node->text, node->pos, &number);
+    *value = number != 0;
+    return status;
+}
+
+npu_status npu_build_var(npu_build *b, const char *name, npu_pos pos, int64_t value) {
+    int length = npu_name_length(name);
+    if (length == 0 || name[length] != '\0')
+        return npu_fail(b->err, NPU_BAD_INPUT, pos,
+                        "'%s' is no name; a name is letters, digits and _", name);
+    if (find_var(b, name, (size_t)length) != NULL)
+        return npu_fail(b->err, NPU_BAD_INPUT, pos, "the name '%s' is already in use", name);
+    npu_status status = NPU_GROW(b, vars, var_count, var_capacity, b->err);
+    if (status == NPU_OK)
+        b->vars[b->var_count++] = (npu_var){name, value};
+    return status;
+}
+
+static const npu_override *find_override(const npu_override *given, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(given[i].name, name) == 0)
+            return &given[i];
+    return NULL;
+}
+
+static npu_status check_given(npu_build *b, const npu_yaml *map, const npu_override *given,
+                              int given_count) {
+    int count = map != NULL ? map->count : 0;
+    const char **names = npu_arena_alloc(&b->scratch, (size_t)count + 1, sizeof *names);
+    if (names == NULL)
+        return npu_fail_memory(b->err);
+    for (int i = 0; i < count; i++)
+        names[i] = map->keys[i]->text;
+    for (int i = 0; i < given_count; i++) {
+        const char *name = given[i].name;
+        if (find_override(given, i, name) != NULL)
+            return npu_fail(b->err, NPU_BAD_INPUT, given[i].pos, "'%s' is set twice", name);
+        char hint[128];
+        if (npu_yaml_get(map, name) == NULL)
+            return npu_fail(b->err, NPU_BAD_INPUT, given[i].pos, "'%s' has no parameter '%s'%s",
+                            b->files[b->frame->file].path, name,
+                            npu_did_you_mean(name, names, count, hint, sizeof hint));
+    }
+    return NPU_OK;
+}
+
+static npu_status read_param(npu_build *b, const npu_yaml *key, const npu_yaml *node,
+                             const npu_override *given) {
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a parameter", b->err);
+    int64_t value = 0;
+    if (status != NPU_OK)
+        return status;
+    if (given != NULL && given->text != NULL)
+        status = npu_build_eval(b, given->text, given->pos, &value);
+    else if (given != NULL)
+        value = given->value;
+    else if (strcmp(node->text, "required") == 0)
+        status =
+            npu_fail(b->err, NPU_BAD_INPUT, node->pos, "the parameter '%s' must be given by %s",
+                     key->text, b->frame->parent != NULL ? "`with:`" : "--set");
+    else
+        status = npu_build_eval(b, node->text, node->pos, &value);
+    if (status == NPU_OK)
+        status = npu_build_var(b, key->text, key->pos, value);
+    return status;
+}
+
+npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_override *given,
+                            int given_count) {
+    if (map != NULL && npu_yaml_want(map, NPU_YAML_MAP, "params", b->err) != NPU_OK)
+        return NPU_BAD_INPUT;
+    npu_status status = check_given(b, map, given, given_count);
+    for (int i = 0; map != NULL && status == NPU_OK && i < map->count; i++)
+        status = read_param(b, map->keys[i], map->items[i],
+                            find_override(given, given_count, map->keys[i]->text));
+    return status;
+}
+
+npu_status npu_build_require(npu_build *b, const npu_yaml *list) {
+    static const char *const keys[] = {"that", "else", NULL};
+    if (list == NULL)
+        return NPU_OK;
+    npu_status status = npu_yaml_want(list, NPU_YAML_LIST, "require", b->err);
+    for (int i = 0; status == NPU_OK && i < list->count; i++) {
+        const npu_yaml *item = list->items[i];
+        const npu_yaml *that = NULL;
+        const npu_yaml *sentence = NULL;
+        int64_t holds = 1;
+        status = npu_yaml_keys(item, "a requirement", keys, b->err);
+        if (status == NPU_OK)
+            status = npu_yaml_need(item, "a requirement", "that", &that, b->err);
+        if (status == NPU_OK)
+            status = npu_yaml_need(item, "a requirement", "else", &sentence, b->err);
+        if (status == NPU_OK)
+            status = npu_yaml_want(sentence, NPU_YAML_SCALAR, "else", b->err);
+        if (status == NPU_OK)
+            status = npu_build_number(b, that, "that", &holds);
+        if (status == NPU_OK && holds == 0)
+            status = npu_fail(b->err, NPU_BAD_INPUT, that->pos, "%s", sentence->text);
+    }
+    return status;
+}
