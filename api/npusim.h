@@ -22,15 +22,15 @@ typedef struct npusim_input {
     const char *config;      // config folder; NULL: found by npusim_config_folder
     const char *const *sets; // "name=value"
     int set_count;
-    const char *engine;      // "fluid" (also when NULL) or "simgrid"
-    bool l2_warm;            // weights and inputs start in L2 instead of HBM
+    const char *engine; // "fluid" (also when NULL) or "simgrid"
+    bool l2_warm;       // weights and inputs start in L2 instead of HBM
 } npusim_input;
 
 typedef struct npusim_run_options {
     npusim_input input;
-    const char *out; // folder for the files; NULL: none are written
-    int swimlane;    // level 1..4; 0 means 4
-    bool no_plot;    // do not draw swimlane.png
+    const char *out;     // folder for the files; NULL: none are written
+    int swimlane;        // level 1..4; 0 means 4
+    bool no_plot;        // do not draw swimlane.png
     const char *command; // recorded in summary.json; may be NULL
 } npusim_run_options;
 

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_state.h"
+
+void npu_core_fail(npu_cores *cores, npu_status status) {
+    if (cores->status == NPU_OK)
+        cores->status = status;
+    npu_engine_stop(cores->engine);
+}
+
+// ---- dependencies --------------------------------------------------------------------------
+
+bool npu_core_ready(const core_state *core, const queued *q, npu_pipe own, double *at) {
+    double t = q->arrival;
+    for (int p = 0; p < NPU_PIPE_COUNT; p++) {
+        if (q->dep[p] == 0 || p == (int)own)
+            continue;
+        const pipe_state *pipe = &core->pipes[p];
+        if (q->dep[p] > pipe->resolved)
+            return false;
+        t = fmax(t, finish_of(pipe, q->dep[p]));
+    }
+    *at = t;
+    return true;
+}
+
+void npu_core_resolve(core_state *core, npu_pipe which, double finish) {
+    pipe_state *p = &core->pipes[which];
+    assert(p->resolved < p->issued);
+    p->finish = fmax(p->finish, finish);
+    p->visible = fmax(p->visible, p->finish);
+    p->history[++p->resolved % HISTORY] = p->finish;
+}
+
+// A reader waits for the copy's writer; a writer also waits for the readers of what the copy
+// held before.
+static void note_slots(core_state *core, const npu_op *op, npu_pipe pipe, queued *q, uint32_t seq) {
+    for (int i = 0; i < NPU_OP_SLOTS; i++) {
+        if (op->reads[i] < 0)
+            continue;
+        slot_use *use = &core->slots[op->reads[i]];
+        for (int p = 0; p < NPU_PIPE_COUNT; p++)
+            if (use->written[p] > q->dep[p])
+                q->dep[p] = use->written[p];
+        use->read[pipe] = seq;
+    }
+    if (op->writes < 0)
+        return;
+    slot_use *use = &core->slots[op->writes];
+    for (int p = 0; p < NPU_PIPE_COUNT; p++) {
+        uint32_t last = use->written[p] > use->read[p] ? use->written[p] : use->read[p];
+        if (last == seq && p == (int)pipe) // this op's own read of the slot it updates
+            last = use->written[p];
+        if (last > q->dep[p])
+            q->dep[p] = last;
+    }
+    use->written[pipe] = seq;
+}
+
+// ---- the scalar unit -------------------------------------------------------------------------
+
+static void count_op(core_state *core, const npu_op *op) {
+    npu_cores *all = core->all;
+    npu_totals *totals = &all->trace->totals;
+    const npu_task *task = &all->graph->tasks[all->trace->rows[core->row].task];
+    totals->ops++;
+    core->row_ops++;
+    if (op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE) {
+        int tensor = all->graph->args[task->first_arg + op->gm.arg].tensor;
+        npu_class class_ = all->graph->tensors[tensor].class_;
+        int64_t bytes = npu_gm_bytes(&op->gm);
+        if (op->kind == NPU_OP_LOAD) {
+            totals->load_bytes[class_] += bytes;
+            core->read_bytes += bytes;
+        } else {
+            totals->store_bytes[class_] += bytes;
+            core->write_bytes += bytes;
+        }
+    } else if (op->kind == NPU_OP_MATMUL) {
+        totals->mac_padded += op->m * op->n * op->k;
+        totals->mac_valid += op->valid;
+    } else if (op->kind == NPU_OP_VEC) {
+        totals->vec_elements += op->m * op->n;
+    }
+}
+
+// Puts an op into its pipe's queue; false while the queue is full.
+static bool issue(core_state *core, const npu_op *op) {
+    npu_cores *all = core->all;
+    pipe_state *p = &core->pipes[op->pipe];
+    uint32_t depth = (uint32_t)all->die->scalar.queue_depth;
+    if (p->issued - p->started >= depth || p->issued - p->resolved >= QUEUE)
+        return false;
+    uint32_t seq = ++p->issued;
+    if (seq > depth) // the place it takes became free when that op started
+        core->s_time = fmax(core->s_time, p->starts[(seq - depth) % QUEUE]);
+    double cost = all->die->scalar.issue * all->cycle;
+    core->s_time += cost;
+    core->s_busy += cost;
+    queued *q = queue_at(p, seq);
+    npu_cost fixed = npu_op_cost(all->die, op);
+    *q = (queued){.kind = op->kind,
+                  .arrival = core->s_time,
+                  .busy = fixed.busy * all->cycle,
+                  .latency = fixed.latency * all->cycle,
+                  .flag = op->flag,
+                  .gm = op->gm,
+                  .atomic = op->atomic};
+    if (op->kind == NPU_OP_STORE && op->pipe == NPU_PIPE_FIXPIPE)
+        q->busy = npu_fixpipe_cycles(all->die, op->m, op->n) * all->cycle;
+    note_slots(core, op, op->pipe, q, seq);
+    return true;
+}
+
+// Ops of the scalar unit itself, in order with its issuing. False while it must wait.
+static bool do_scalar(core_state *core, const npu_op *op) {
+    npu_cores *all = core->all;
+    double cost = all->die->scalar.issue * all->cycle;
+    double at = 0;
+    if (op->kind == NPU_OP_WAIT) {
+        if (!npu_core_take(core, op->flag, &at))
+            return false;
+        core->s_time = fmax(core->s_time, at);
+    } else if (op->kind == NPU_OP_SIGNAL) {
+        if (!npu_core_raise(core, op->flag, core->s_time))
+            return false;
+    } else if (op->kind == NPU_OP_PREFETCH) {
+        cost += all->die->sdma.issue;
+        npu_status status = npu_sdma_prefetch(all->sdma, core->index, &op->gm, &all->error);
+        if (status)
+            npu_core_fail(all, status);
+    } else {
+        cost += npu_op_cost(all->die, op).busy * all->cycle;
+    }
+    core->s_time += cost;
+    core->s_busy += cost;
+    return true;
+}
+
+// Issues ops in program order until a queue is full. True when at least one was issued.
+static bool fetch(core_state *core) {
+    npu_cores *all = core->all;
+    bool any = false;
+    while (core->more && all->status == NPU_OK) {
+        if (!core->fetched) {
+            npu_status status = npu_stream_next(&core->stream, &core->op, &core->more, &all->error);
+            if (status)
+                npu_core_fail(all, status);
+            if (status || !core->more)
+                break;
+            core->fetched = true;
+        }
+        bool done =
+            core->op.pipe == NPU_PIPE_S ? do_scalar(core, &core->op) : issue(core, &core->op);
+        if (!done)
+            break;
+        count_op(core, &core->op);
+        core->fetched = false;
+        any = true;
+    }
+    return any;
+}
+
+// ---- pipes of fixed cost ---------------------------------------------------------------------
+
+// Gives the next op of V, M or MTE1 its times, if all it waits for is known.
+static bool resolve_fixed(core_state *core, npu_pipe which) {
+    pipe_state *p = &core->pipes[which];
+    if (p->resolved == p->issued)
+        return false;
+    queued *q = queue_at(p, p->resolved + 1);
+    double t = 0;
+    if (!npu_core_ready(core, q, NPU_PIPE_COUNT, &t))
+        return false;
+    if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &t))
+        return false;
+    double start = fmax(fmax(t, q->arrival), p->free);
+    if (q->kind == NPU_OP_SIGNAL) {
+        start = fmax(start, p->finish); // it tells that what stands before it is done
+        if (!npu_core_raise(core, q->flag, start))
+            return false;
+    }
+    p->starts[++p->started % QUEUE] = start;
+    p->free = start + q->busy;
+    p->busy += q->busy;
+    npu_core_resolve(core, which, start + q->busy + q->latency);
+    return true;
+}
+
+// ---- blocks ------------------------------------------------------------------------------------
+
+static void end_block(void *owner, int64_t tag) {
+    (void)tag;
+    core_state *core = owner;
+    npu_cores *all = core->all;
+    npu_row *row = &all->trace->rows[core->row];
+    for (int p = 0; p < NPU_PIPE_COUNT; p++)
+        row->busy[p] = p == NPU_PIPE_S ? core->s_busy : core->pipes[p].busy;
+    row->read_bytes = core->read_bytes;
+    row->write_bytes = core->write_bytes;
+    row->ops = core->row_ops;
+    core->pending_events--;
+    core->row = -1;
+    all->hooks.done(all->hooks.owner, core->index);
+}
+
+// True when every op has its finish; *at is the latest.
+static bool block_finished(const core_state *core, double *at) {
+    if (core->more || core->fetched)
+        return false;
+    *at = core->s_time;
+    for (int p = 0; p < NPU_PIPE_COUNT; p++) {
+        const pipe_state *pipe = &core->pipes[p];
+        if (pipe->resolved != pipe->issued)
+            return false;
+        *at = fmax(*at, fmax(pipe->finish, pipe->visible));
+    }
+    return true;
+}
+
+void npu_core_advance(core_state *core) {
+    npu_cores *all = core->all;
+    if (core->advancing || core->row < 0 || all->status != NPU_OK)
+        return; // the loop below, further up the stack, sees what changed
+    core->advancing = true;
+    bool changed = true;
+    while (changed && all->status == NPU_OK) {
+        changed = fetch(core);
+        for (int p = NPU_PIPE_V; p <= NPU_PIPE_MTE1; p++)
+            while (resolve_fixed(core, (npu_pipe)p))
+                changed = true;
+        for (int p = NPU_PIPE_MTE2; p <= NPU_PIPE_FIXPIPE; p++)
+            while (npu_core_transfer(core, (npu_pipe)p))
+                changed = true;
+    }
+    core->advancing = false;
+    double at = 0;
+    if (all->status != NPU_OK)
+        return;
+    if (block_finished(core, &at)) {
+        core->pending_events++;
+        npu_engine_delay(all->engine, fmax(0, at - npu_engine_now(all->engine)), end_block, core,
+                         0);
+    } else if (core->pending_events == 0) {
+        npu_core_check_stuck(core);
+    }
+}
+
+void npu_cores_start(npu_cores *cores, int row) {
+    const npu_row *r = &cores->trace->rows[row];
+    core_state *core = &cores->cores[r->core];
+    const npu_task *task = &cores->graph->tasks[r->task];
+    assert(core->row < 0 && core->pending_events == 0 && task->program != NULL);
+    double now = npu_engine_now(cores->engine);
+    npu_stream_open(&core->stream, task->program, core->type, r->block, core->lane);
+    core->row = row;
+    core->more = true;
+    core->fetched = false;
+    core->s_time = now;
+    core->s_busy = 0;
+    core->row_ops = 0;
+    core->read_bytes = core->write_bytes = 0;
+    for (int p = 0; p < NPU_PIPE_COUNT; p++) {
+        pipe_state *pipe = &core->pipes[p];
+        pipe->issued = pipe->started = pipe->resolved = 0;
+        pipe->free = pipe->finish = pipe->visible = now;
+        pipe->busy = 0;
+        pipe->waiting = pipe->flowing = false;
+    }
+    int instances = core->stream.body->instance_count;
+    assert(instances <= INSTANCES);
+    memset(core->slots, 0, (size_t)instances * sizeof *core->slots);
+    npu_core_advance(core);
+}
+
+// ---- life
+// ----------------------------------------------------------------------------------------
+
+npu_status npu_cores_new(const npu_die *die, const npu_graph *graph, npu_engine *engine,
+                         npu_memory *memory, npu_sdma *sdma, npu_trace *trace,
+                         const npu_cores_hooks *hooks, npu_cores **out, npu_error *err) {
+    npu_cores *cores = calloc(1, sizeof *cores);
+    core_state *states = calloc((size_t)trace->core_count, sizeof *states);
+    if (cores == NULL || states == NULL) {
+        free(cores);
+        free(states);
+        return npu_fail_memory(err);
+    }
+    assert(die->scalar.queue_depth <= QUEUE);
+    *cores = (npu_cores){.die = die,
+                         .graph = graph,
+                         .engine = engine,
+                         .memory = memory,
+                         .sdma = sdma,
+                         .trace = trace,
+                         .hooks = *hooks,
+                         .cycle = 1.0 / die->clock,
+                         .cores = states,
+                         .core_count = trace->core_count,
+                         .clusters = (int)die->clusters};
+    for (int i = 0; i < trace->core_count; i++) {
+        bool aiv = trace->cores[i].type == NPU_AIV;
+        int of_kind = aiv ? i - cores->clusters : i;
+        states[i].all = cores;
+        states[i].index = i;
+        states[i].type = trace->cores[i].type;
+        states[i].cluster = aiv ? of_kind / 2 : of_kind;
+        states[i].lane = aiv ? of_kind % 2 : 0;
+        states[i].row = -1;
+    }
+    *out = cores;
+    return NPU_OK;
+}
+
+npu_status npu_cores_result(const npu_cores *cores, npu_error *err) {
+    if (cores->status != NPU_OK && err != NULL && err->text[0] == '\0')
+        *err = cores->error;
+    return cores->status;
+}
+
+void npu_cores_free(npu_cores *cores) {
+    if (cores != NULL)
+        free(cores->cores);
+    free(cores);
+}

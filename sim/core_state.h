@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside the core model: the state of one core's pipes. core.c fetches ops and resolves those
+// of fixed cost; transfer.c carries out loads and stores; flags.c the cross-core flags.
+#ifndef NPU_CORE_STATE_H
+#define NPU_CORE_STATE_H
+
+#include "core.h"
+#include "cost.h"
+#include "program.h"
+
+enum {
+    QUEUE = 64,      // places in a pipe's queue; the die's depth is at most this
+    HISTORY = 256,   // finish times a pipe remembers
+    FLAGS = 11,      // cross-core flag ids 0 to 10
+    FLAG_POSTS = 16, // a flag counts to 15 (hardware notes 1b)
+    INSTANCES = 256, // slot copies of one program
+};
+
+typedef struct queued { // an op that S has issued and that has not finished
+    npu_op_kind kind;
+    double arrival;               // ns, when S issued it
+    uint32_t dep[NPU_PIPE_COUNT]; // per pipe: the op that must have finished, 0 = none
+    double busy, latency;         // ns, ops of fixed cost
+    int flag;
+    // transfers
+    npu_gm gm;
+    bool atomic;
+    double first_at, last_at; // ns, earliest time of the first and of the last byte
+    double bytes[2];          // to move: misses then hits, or what is written
+    double began;             // ns, when it took the pipe
+} queued;
+
+typedef struct pipe_state {
+    uint32_t issued;   // ops put into the queue
+    uint32_t started;  // ops that have left the queue for the pipe
+    uint32_t resolved; // ops whose finish is known
+    double free;       // ns, when the pipe can take the next op
+    double finish;     // ns, latest finish
+    double visible;    // ns, when what was stored can be seen by others
+    double busy;       // ns, of this block
+    bool waiting;      // a request timer is set (transfers)
+    bool flowing;      // a first-byte timer is set or bytes move (transfers)
+    queued queue[QUEUE];
+    double starts[QUEUE];
+    double history[HISTORY]; // finish of op i at i % HISTORY
+} pipe_state;
+
+// Which op of each pipe last wrote and last read a slot copy.
+typedef struct slot_use {
+    uint32_t written[NPU_PIPE_COUNT];
+    uint32_t read[NPU_PIPE_COUNT];
+} slot_use;
+
+// What one core raised and how often another has taken it.
+typedef struct flag_line {
+    uint32_t raised;
+    double at[FLAG_POSTS];
+} flag_line;
+
+typedef struct core_state {
+    struct npu_cores *all;
+    int index;
+    npu_engine_type type;
+    int cluster, lane;
+    int row; // of the trace, -1 when idle
+    npu_stream stream;
+    bool more;    // the stream has not ended
+    bool fetched; // `op` holds an op that S has not issued yet
+    npu_op op;
+    double s_time; // ns, where the scalar unit is
+    double s_busy; // ns
+    pipe_state pipes[NPU_PIPE_COUNT];
+    slot_use slots[INSTANCES];
+    int pending_events; // timers and flows of this core under way
+    bool advancing;
+    flag_line flags[FLAGS]; // raised by this core
+    uint32_t taken[FLAGS];  // times this core has waited for each flag
+    uint32_t row_ops;
+    int64_t read_bytes, write_bytes;
+} core_state;
+
+struct npu_cores {
+    const npu_die *die;
+    const npu_graph *graph;
+    npu_engine *engine;
+    npu_memory *memory;
+    npu_sdma *sdma;
+    npu_trace *trace;
+    npu_cores_hooks hooks;
+    double cycle; // ns
+    core_state *cores;
+    int core_count, clusters;
+    npu_error error;
+    npu_status status;
+};
+
+static inline queued *queue_at(pipe_state *p, uint32_t seq) {
+    return &p->queue[seq % QUEUE];
+}
+
+// Finish of op `seq`, which is known. One so old that it is forgotten finished no later than
+// the oldest remembered, because a pipe finishes in order.
+static inline double finish_of(const pipe_state *p, uint32_t seq) {
+    uint32_t oldest = p->resolved >= HISTORY ? p->resolved - HISTORY + 1 : 1;
+    return p->history[(seq < oldest ? oldest : seq) % HISTORY];
+}
+
+// core.c
+void npu_core_advance(core_state *core);
+void npu_core_fail(struct npu_cores *cores, npu_status status);
+// When the slots an op needs are ready: false while an op it depends on is not resolved.
+// Ops of `own` pipe are not waited for when `own` is not NPU_PIPE_COUNT.
+bool npu_core_ready(const core_state *core, const queued *q, npu_pipe own, double *at);
+// Records the finish of the next op of a pipe.
+void npu_core_resolve(core_state *core, npu_pipe pipe, double finish);
+
+// transfer.c: does what can be done on a pipe of transfers; true when something changed.
+bool npu_core_transfer(core_state *core, npu_pipe pipe);
+
+// flags.c
+// Raises a flag of this core at `at` (ns, may lie ahead). False when it is raised 15 times
+// more than it was waited for: the raiser must wait.
+bool npu_core_raise(core_state *core, int flag, double at);
+// Takes a flag: false while it was not raised often enough; *at is then when it could go on.
+bool npu_core_take(core_state *core, int flag, double *at);
+// Called when a core cannot go on: fails when its block can never end.
+void npu_core_check_stuck(core_state *core);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost.h"
+
+#include <assert.h>
+#include <math.h>
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+static double mac_rate(const npu_die *die, npu_dtype dtype) {
+    if (npu_dtype_bytes(dtype) == 1)
+        return die->cube.mac_int8;
+    return npu_dtype_bytes(dtype) == 2 ? die->cube.mac_fp16 : die->cube.mac_fp32;
+}
+
+// The cube works in fractals of 16 x 16 x 32 bytes of k; a part of one costs a whole one.
+static double matmul_cycles(const npu_die *die, const npu_op *op) {
+    int64_t side = (int64_t)die->cube.fractal;
+    int64_t depth = (int64_t)die->cube.fractal_bytes / npu_dtype_bytes(op->dtype);
+    int64_t fractals = ceil_div(op->m, side) * ceil_div(op->n, side) * ceil_div(op->k, depth);
+    double macs = (double)(side * side * depth);
+    return die->cube.head + (double)fractals * macs / mac_rate(die, op->dtype);
+}
+
+static npu_cost vec_cost(const npu_die *die, const npu_op *op) {
+    const npu_vec_cost *c = &die->vector.ops[op->vec];
+    double bytes = (double)(op->m * op->n * npu_dtype_bytes(op->dtype));
+    double repeats = ceil(bytes / die->vector.bytes);
+    return (npu_cost){repeats * c->per_repeat + (double)op->m * c->per_row, c->startup};
+}
+
+npu_cost npu_op_cost(const npu_die *die, const npu_op *op) {
+    npu_cost cost = {0, 0};
+    switch (op->kind) {
+    case NPU_OP_EXTRACT:
+        cost.busy = (double)(op->m * op->n * npu_dtype_bytes(op->dtype)) /
+                        (op->buffer == NPU_L0A ? die->mte1.l0a : die->mte1.l0b) +
+                    die->mte1.issue;
+        break;
+    case NPU_OP_MATMUL:
+        cost.busy = matmul_cycles(die, op);
+        break;
+    case NPU_OP_VEC:
+        cost = vec_cost(die, op);
+        break;
+    case NPU_OP_SCALAR:
+        cost.busy =
+            (double)op->scalar_ops * die->scalar.op + (double)op->scalar_gm * die->scalar.gm;
+        break;
+    default:
+        break;
+    }
+    assert(cost.busy >= 0 && cost.latency >= 0);
+    return cost;
+}
+
+double npu_fixpipe_cycles(const npu_die *die, int64_t m, int64_t n) {
+    int64_t odd = ceil_div(n, 8);
+    while (odd % 2 == 0)
+        odd /= 2;
+    double row = fmax(die->fixpipe.row_floor, 4.0 * (double)n / die->fixpipe.bytes) +
+                 die->fixpipe.odd * (double)(odd - 1);
+    return die->fixpipe.fixed + (double)m * row;
+}

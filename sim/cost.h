@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one op costs on its pipe, in cycles, from the die's numbers alone (docs/model.md).
+#ifndef NPU_COST_H
+#define NPU_COST_H
+
+#include "die.h"
+#include "tile.h"
+
+typedef struct npu_cost {
+    double busy;    // cycles the pipe cannot take the next op
+    double latency; // cycles on top until a dependent op can start
+} npu_cost;
+
+// EXTRACT: bytes / rate + issue. MATMUL: head + fractals. VEC: repeats and rows, with the
+// start-up as latency. SCALAR: instructions and GM round trips. Others cost nothing here.
+npu_cost npu_op_cost(const npu_die *die, const npu_op *op);
+// Draining an m x n tile of L0C through FIXPIPE: fixed + m * (max(row floor, 4 n / bytes) + odd
+// * (odd part of ceil(n / 8) - 1)).
+double npu_fixpipe_cycles(const npu_die *die, int64_t m, int64_t n);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores. A pipe asks for its transfers in order, each as soon as its slot is ready,
+// and moves their bytes one after the other: the latency of one is hidden behind the bytes of
+// those before it exactly as far as slot copies allow it to be asked for early.
+#include <assert.h>
+#include <math.h>
+
+#include "core_state.h"
+
+static bool is_transfer(const queued *q) {
+    return q->kind == NPU_OP_LOAD || q->kind == NPU_OP_STORE;
+}
+
+static npu_memory_path path_of(const core_state *core, npu_op_kind kind, bool miss) {
+    bool aic = core->type == NPU_AIC;
+    if (kind == NPU_OP_STORE)
+        return aic ? NPU_PATH_AIC_WRITE : NPU_PATH_AIV_WRITE;
+    if (miss)
+        return aic ? NPU_PATH_AIC_MISS : NPU_PATH_AIV_MISS;
+    return aic ? NPU_PATH_AIC_HIT : NPU_PATH_AIV_HIT;
+}
+
+// ---- asking ------------------------------------------------------------------------------------
+
+static void ask_later(void *owner, int64_t tag) {
+    core_state *core = owner;
+    core->pipes[tag].waiting = false;
+    core->pending_events--;
+    npu_core_advance(core);
+}
+
+// The transfer is asked for now: its lines are looked up, and the pipe is taken for as long as
+// issuing it takes (an instruction, and each of its rows).
+static void ask(core_state *core, npu_pipe which, queued *q, double now) {
+    const npu_cores *all = core->all;
+    const npu_die *die = all->die;
+    double rows = (double)q->gm.rows[0] * q->gm.rows[1];
+    double issue = (die->mte.issue + rows * die->mte.per_row) * all->cycle;
+    double first = die->mte.issue * all->cycle, latency = 0;
+    if (q->kind == NPU_OP_LOAD) {
+        npu_touch touch = npu_memory_load(all->memory, &q->gm);
+        q->bytes[0] = touch.miss;
+        q->bytes[1] = touch.hit;
+        latency = touch.miss > 0 ? die->l2.miss_latency : die->l2.hit_latency;
+    } else {
+        q->bytes[0] = npu_memory_store(all->memory, &q->gm, q->atomic);
+        q->bytes[1] = 0;
+        if (which == NPU_PIPE_FIXPIPE) { // the drain of L0C is the instruction
+            issue = q->busy;
+            first = die->fixpipe.fixed * all->cycle;
+        }
+    }
+    q->began = now;
+    q->first_at = now + first + latency;
+    q->last_at = now + issue + latency;
+    core->pipes[which].free = now + issue;
+}
+
+// Does the next op's part that needs the slots; true when it was done.
+static bool ask_next(core_state *core, npu_pipe which) {
+    pipe_state *p = &core->pipes[which];
+    if (p->started == p->issued || p->waiting)
+        return false;
+    queued *q = queue_at(p, p->started + 1);
+    double now = npu_engine_now(core->all->engine), at = 0;
+    if (!npu_core_ready(core, q, which, &at))
+        return false;
+    if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
+        return false;
+    at = fmax(fmax(at, q->arrival), p->free);
+    if (is_transfer(q) && at > now) {
+        p->waiting = true;
+        core->pending_events++;
+        npu_engine_delay(core->all->engine, at - now, ask_later, core, which);
+        return true;
+    }
+    if (is_transfer(q))
+        ask(core, which, q, now);
+    else
+        p->free = q->last_at = at; // flags take no time of their own
+    p->starts[++p->started % QUEUE] = is_transfer(q) ? now : at;
+    return true;
+}
+
+// ---- moving ------------------------------------------------------------------------------------
+
+static void moved(void *owner, int64_t tag);
+
+static void move(core_state *core, npu_pipe which, queued *q) {
+    int part = q->bytes[0] > 0 ? 0 : 1;
+    npu_engine_flow(core->all->engine, q->bytes[part], (int)path_of(core, q->kind, part == 0),
+                    moved, core, which);
+}
+
+static void first_byte(void *owner, int64_t tag) {
+    core_state *core = owner;
+    pipe_state *p = &core->pipes[tag];
+    move(core, (npu_pipe)tag, queue_at(p, p->resolved + 1));
+}
+
+static void finish_transfer(core_state *core, npu_pipe which, queued *q, double now) {
+    pipe_state *p = &core->pipes[which];
+    double end = fmax(now, q->last_at);
+    p->busy += end - fmax(q->began, p->finish);
+    p->flowing = false;
+    npu_core_resolve(core, which, end);
+    if (q->kind == NPU_OP_STORE) // others see it once L2 has answered
+        p->visible = fmax(p->visible, end + core->all->die->l2.hit_latency);
+}
+
+static void moved(void *owner, int64_t tag) {
+    core_state *core = owner;
+    pipe_state *p = &core->pipes[tag];
+    queued *q = queue_at(p, p->resolved + 1);
+    if (q->bytes[0] > 0 && q->bytes[1] > 0) {
+        q->bytes[0] = 0; // the misses are in; now the hits
+        move(core, (npu_pipe)tag, q);
+        return;
+    }
+    core->pending_events--;
+    finish_transfer(core, (npu_pipe)tag, q, npu_engine_now(core->all->engine));
+    npu_core_advance(core);
+}
+
+// Starts moving, or finishes, the oldest op that was asked for; true when it did.
+static bool move_next(core_state *core, npu_pipe which) {
+    pipe_state *p = &core->pipes[which];
+    if (p->flowing || p->resolved == p->started)
+        return false;
+    queued *q = queue_at(p, p->resolved + 1);
+    double now = npu_engine_now(core->all->engine);
+    if (!is_transfer(q)) {
+        double at = fmax(q->last_at, q->kind == NPU_OP_SIGNAL ? p->visible : p->finish);
+        if (q->kind == NPU_OP_SIGNAL && !npu_core_raise(core, q->flag, at))
+            return false;
+        npu_core_resolve(core, which, fmax(q->last_at, p->finish));
+        return true;
+    }
+    p->flowing = true;
+    core->pending_events++;
+    double at = fmax(q->first_at, p->finish);
+    if (at > now)
+        npu_engine_delay(core->all->engine, at - now, first_byte, core, which);
+    else
+        move(core, which, q);
+    return true;
+}
+
+bool npu_core_transfer(core_state *core, npu_pipe which) {
+    assert(which == NPU_PIPE_MTE2 || which == NPU_PIPE_MTE3 || which == NPU_PIPE_FIXPIPE);
+    bool asked = ask_next(core, which);
+    bool moving = move_next(core, which);
+    return asked || moving;
+}
