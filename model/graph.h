@@ -57,9 +57,9 @@ typedef struct npu_task {
     int first_arg, arg_count;   // in npu_graph.args
     int first_edge, edge_count; // edges into this task, in npu_graph.edges
     int64_t block_num;          // 0 for a dummy
-    bool early;      // consumers may be pre-staged (allow_early_resolve)
-    bool sync_start; // all blocks start together
-    bool manual;     // in a manual scope: no edges by memory
+    bool early;                 // consumers may be pre-staged (allow_early_resolve)
+    bool sync_start;            // all blocks start together
+    bool manual;                // in a manual scope: no edges by memory
     npu_pos pos;
 } npu_task;
 
@@ -126,7 +126,7 @@ typedef struct npu_walls {
 
 // The checks before a run: buffer walls with the arithmetic shown, alignment, minimum
 // allocation, short runs, sync_start limits. The first error is returned; warnings go on.
-npu_status npu_graph_check(const npu_graph *graph, const npu_walls *walls,
-                           npu_warnings *warnings, npu_error *err);
+npu_status npu_graph_check(const npu_graph *graph, const npu_walls *walls, npu_warnings *warnings,
+                           npu_error *err);
 
 #endif
