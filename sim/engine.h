@@ -49,7 +49,7 @@ typedef void (*npu_event_fn)(void *owner, int64_t tag);
 typedef struct npu_engine_stats {
     int64_t delays;
     int64_t flows;
-    double *link_bytes; // [link_count] bytes that crossed each link; owned by the engine
+    double *link_bytes; // [link_count] of the flows that completed; owned by the engine
     double *link_busy;  // [link_count] ns in which the link carried anything
 } npu_engine_stats;
 
@@ -63,15 +63,15 @@ void npu_engine_delay(npu_engine *engine, double dt, npu_event_fn fn, void *owne
 // Moves bytes >= 0 over a path, then calls fn(owner, tag). 0 bytes complete at now().
 void npu_engine_flow(npu_engine *engine, double bytes, int path, npu_event_fn fn, void *owner,
                      int64_t tag);
-// Runs until nothing is left or npu_engine_stop. Delays and flows may be made before run()
-// and from callbacks. Out of memory inside a delay or flow surfaces here.
+// Runs until nothing is left or npu_engine_stop; once per engine. Delays and flows may be
+// made before run() and from callbacks. Out of memory inside a delay or flow surfaces here.
 npu_status npu_engine_run(npu_engine *engine, npu_error *err);
 // Makes run() return after the current callback; what is pending is dropped.
 void npu_engine_stop(npu_engine *engine);
 const npu_engine_stats *npu_engine_get_stats(const npu_engine *engine);
 void npu_engine_free(npu_engine *engine);
 
-// "fluid", "simgrid"
+// "fluid", "simgrid", NULL
 extern const char *const npu_engine_names[];
 
 #endif

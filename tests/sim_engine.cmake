@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+npu_test(test_sim_engine USES npu_engine)
+npu_test(test_sim_engine_property USES npu_engine)
+add_executable(bench_engine EXCLUDE_FROM_ALL bench/bench_engine.c)
+target_link_libraries(bench_engine PRIVATE npu_engine)
+if(TARGET npusim_simgrid)
+  foreach(program test_sim_engine test_sim_engine_property bench_engine)
+    target_compile_definitions(${program} PRIVATE NPUSIM_HAVE_SIMGRID)
+  endforeach()
+endif()
