@@ -43,13 +43,14 @@ static const char *last_of(const char *name) {
     return dot != NULL ? dot + 1 : name;
 }
 
-static void print_field(FILE *out, const npu_die *die, int field, const char *name) {
+// `repeated`: the source is that of the line above.
+static void print_field(FILE *out, const npu_die *die, int field, const char *name, bool repeated) {
     char value[TEXT];
     npu_die_field_text(die, field, value, sizeof value);
     const npu_die_note *note = &die->notes[field];
     int indent =
         fprintf(out, "  %-15s %-12s %-7s ", name, value, npu_confidence_names[note->confidence]);
-    print_wrapped(out, indent, source_text(note));
+    print_wrapped(out, indent, repeated ? "as above" : source_text(note));
 }
 
 // A vector op's startup, per_repeat and per_row in one line, when they share their source.
@@ -62,9 +63,9 @@ static void print_op(FILE *out, const npu_die *die, int first, const char *op) {
         shared = shared && notes[i].confidence == notes[0].confidence &&
                  strcmp(source_text(&notes[i]), source_text(&notes[0])) == 0;
     }
-    int indent = fprintf(out, "  %-15s %8s %10s %8s ", op, value[0], value[1], value[2]);
+    int indent = fprintf(out, "  %-15s %8s %10s %8s", op, value[0], value[1], value[2]);
     if (shared) {
-        indent += fprintf(out, " %-7s ", npu_confidence_names[notes[0].confidence]);
+        indent += fprintf(out, "  %-7s ", npu_confidence_names[notes[0].confidence]);
         print_wrapped(out, indent, source_text(&notes[0]));
         return;
     }
@@ -95,11 +96,15 @@ static void print_fields(FILE *out, const npu_die *die) {
         char name[TEXT], section[TEXT], op[TEXT];
         npu_die_field_name(i, name, sizeof name);
         section_of(name, section);
-        if (strcmp(section, open) != 0)
+        bool opens = strcmp(section, open) != 0;
+        if (opens)
             fprintf(out, "\n%s\n", section);
         memcpy(open, section, sizeof open);
         if (op_of(name, op) == NULL) {
-            print_field(out, die, i, last_of(name));
+            // Values under one `note` share its text, not only its words.
+            bool repeated = !opens && i > 0 && die->notes[i].source != NULL &&
+                            die->notes[i].source == die->notes[i - 1].source;
+            print_field(out, die, i, last_of(name), repeated);
             continue;
         }
         if (!in_ops)
