@@ -10,14 +10,14 @@
 
 // One block (or one core's half of a MIX block) on one core.
 typedef struct npu_row {
-    int core;          // AIC = [0, N), AIV = [N, 3N); cluster c = {c, N + 2c, N + 2c + 1}
-    int task;          // index into the graph's tasks
-    int64_t block;     // of the task
+    int core;             // AIC = [0, N), AIV = [N, 3N); cluster c = {c, N + 2c, N + 2c + 1}
+    int task;             // index into the graph's tasks
+    int64_t block;        // of the task
     uint32_t reg_task_id; // sequence number of dispatches to this core, from 1
     // dispatch: the AICPU's stamp before the register writes; receive: the core picks the
     // token up; start, end: around the kernel body; finish: the AICPU saw the end.
     double dispatch, receive, start, end, finish;
-    double busy[NPU_PIPE_COUNT]; // ns each pipe was occupied within [start, end]
+    double busy[NPU_PIPE_COUNT];     // ns each pipe was occupied within [start, end]
     int64_t read_bytes, write_bytes; // GM bytes asked for by the ops
     int64_t ops;                     // tile ops run
 } npu_row;
@@ -41,14 +41,14 @@ typedef struct npu_phase {
     npu_phase_kind kind;
     double start, end;
     int64_t loop_iter;
-    int64_t processed;         // tasks_processed: its meaning depends on the kind
-    int64_t pop_hit, pop_miss; // dispatch only
-    int task;                  // markers only, else -1
+    int64_t processed;                // tasks_processed: its meaning depends on the kind
+    int64_t pop_hit, pop_miss;        // dispatch only
+    int task;                         // markers only, else -1
     int depth_start[3], depth_end[3]; // ready + ready_sync of AIC, AIV, MIX
 } npu_phase;
 
 typedef struct npu_submit { // one orchestrator call
-    int task; // -1 for an allocation
+    int task;               // -1 for an allocation
     double start, end;
 } npu_submit;
 
@@ -70,7 +70,7 @@ typedef struct npu_totals {
     double hbm_read_bytes, hbm_write_bytes;
     double l2_read_busy, l2_write_busy, hbm_busy; // ns
     double hbm_peak, l2_read_peak;                // bytes per ns the die could move
-    int64_t events; // engine callbacks
+    int64_t events;                               // engine callbacks
 } npu_totals;
 
 typedef struct npu_trace {
@@ -91,12 +91,31 @@ typedef struct npu_trace {
 
 // Frees what the trace owns (rows, phases, submits, cores).
 void npu_trace_free(npu_trace *trace);
-// Asserts runtime.md 1.10 on simulated rows: receive <= start <= end <= finish, rows of one
-// core do not overlap, at most two in flight per core, rows per task as its shape demands,
-// no pipe busier than its row is long.
+
+// Checks runtime.md 1.5 and 1.10 on any trace: dispatch <= receive <= start <= end <= finish
+// (finish may be 2 ticks early), rows of one core do not overlap, at most two in flight per
+// core, rows per task as its shape demands, MIX halves in one cluster, no pipe busier than
+// its row is long, no task before its producers (less 2 ticks), no two phases of one thread
+// at once. NPU_BAD_INPUT with the first rule broken and where.
+npu_status npu_trace_verify(const npu_trace *trace, const npu_graph *graph, npu_error *err);
+// Asserts the same of a trace that we made; the broken rule goes to stderr first.
 void npu_trace_check_invariants(const npu_trace *trace, const npu_graph *graph);
+
+// Cores that one block takes: 1, 3 for a MIX, 0 for a dummy.
+int npu_task_cores(const npu_task *task);
+// The func_id of a task's part on a core of this type; -1 when it has none.
+int npu_task_func_id(const npu_graph *graph, const npu_task *task, npu_engine_type core);
 
 // The task id used in files: ring 1 for all (scope depth 1), local = submission index.
 uint64_t npu_task_id(int task);
+// The id of the n-th allocation: ring 0.
+uint64_t npu_alloc_id(int n);
+
+// A stamp in files: ticks of clock_hz, rounded down (so that order survives), from an
+// origin that keeps every stamp above 0, which means "lost".
+enum { NPU_TICK_ORIGIN = 10 };
+int64_t npu_trace_ticks(const npu_trace *trace, double ns);
+// The runtime records a resolve phase only when it lasts 50 ticks; all others always.
+bool npu_phase_recorded(const npu_trace *trace, const npu_phase *phase);
 
 #endif

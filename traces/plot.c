@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { WIDTH = 1800, HEIGHT = 1000, COLOURS = 30, LEGEND_NAME = 30 };
+
+// Strong hues first, then lighter and darker ones of the same kinds. No greys: those are the
+// AICPU's.
+static const char *const palette[] = {
+    "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#bcbd22",
+    "#17becf", "#ffd92f", "#0b3c7d", "#a04000", "#145a32", "#7b1113", "#4a2380", "#00c08b",
+    "#ff00aa", "#7d6608", "#0e6655", "#aec7e8", "#ffbb78", "#98df8a", "#ff9896", "#c5b0d5",
+    "#c49c94", "#f7b6d2", "#dbdb8d", "#9edae5", "#5c0040", "#6b8e23"};
+static const char *const shades[] = {"#8c8c8c", "#333333", "#bdbdbd", "#5a5a5a"};
+static const char *const shade_labels[] = {"complete", "dispatch", "other phases", "submit"};
+static const char other_colour[] = "#d8cfc0";
+
+_Static_assert(sizeof palette / sizeof *palette == COLOURS, "colours");
+_Static_assert(sizeof shades / sizeof *shades == NPU_SHADE_COUNT, "shades");
+
+// Text between single quotes. Names come from files, so only what gnuplot cannot take for
+// anything else passes.
+static void write_text(FILE *out, const char *text, int most) {
+    fputc('\'', out);
+    for (int i = 0; text[i] != '\0' && i < most; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool plain = c >= ' ' && c < 127 && strchr("'\"\\`@$", c) == NULL;
+        fputc(plain ? c : '_', out);
+    }
+    fputs((int)strlen(text) > most ? "..'" : "'", out);
+}
+
+// Heights in units of one core's lane; the AICPU's lanes are twice as high.
+static double lane_height(npu_lane_kind kind) {
+    return kind <= NPU_LANE_SCHEDULER ? 2 : 1;
+}
+
+// The top of lane `lane`, or of what follows the last one. Groups stand apart.
+static double lane_top(const npu_picture *picture, int lane) {
+    double top = 0;
+    for (int i = 0; i < lane; i++) {
+        top += lane_height(picture->lanes[i].kind);
+        if (i + 1 < picture->lane_count && picture->lanes[i].kind != picture->lanes[i + 1].kind &&
+            picture->lanes[i + 1].kind >= NPU_LANE_AIC)
+            top += 1.5;
+    }
+    return top;
+}
+
+static bool group_begins(const npu_picture *picture, int lane) {
+    return lane == 0 || picture->lanes[lane].kind != picture->lanes[lane - 1].kind;
+}
+
+static void write_lanes(const npu_picture *picture, FILE *out) {
+    static const char *const labels[] = {"orchestrator", "scheduler", "AIC", "AIV"};
+    const char *comma = "";
+    fputs("set ytics (", out);
+    for (int i = 0, in_group = 0; i < picture->lane_count; i++) {
+        npu_lane lane = picture->lanes[i];
+        in_group = group_begins(picture, i) ? 0 : in_group + 1;
+        if (lane.kind >= NPU_LANE_AIC && in_group % 4 != 0) // a label each would be too dense
+            continue;
+        double middle = lane_top(picture, i) + lane_height(lane.kind) / 2;
+        if (lane.kind == NPU_LANE_ORCHESTRATOR)
+            fprintf(out, "%s'%s' %.2f", comma, labels[lane.kind], middle);
+        else
+            fprintf(out, "%s'%s %d' %.2f", comma, labels[lane.kind], lane.number, middle);
+        comma = ", ";
+    }
+    fputs(")\n", out);
+    for (int i = 0; i < picture->lane_count; i++) { // a light ground under each group
+        if (!group_begins(picture, i))
+            continue;
+        int last = i;
+        while (last + 1 < picture->lane_count && !group_begins(picture, last + 1))
+            last++;
+        fprintf(out,
+                "set object rectangle from graph 0, first %.2f to graph 1, first %.2f behind "
+                "fillcolor rgb '#f3f3f3' fillstyle solid noborder\n",
+                lane_top(picture, i),
+                lane_top(picture, last) + lane_height(picture->lanes[last].kind));
+    }
+}
+
+// How the kernels are coloured: colour[name] is an index into the palette, or -1 for "other".
+typedef struct colouring {
+    int *colour;
+    int shown; // names with a colour of their own
+    bool shade_used[NPU_SHADE_COUNT];
+} colouring;
+
+// A colour for each kernel in order of appearance. When there are more kernels than colours,
+// those with little time share one.
+static bool choose_colours(const npu_picture *picture, colouring *c) {
+    *c = (colouring){0};
+    size_t count = (size_t)picture->name_count + 1;
+    c->colour = calloc(count, sizeof *c->colour);
+    double *time = calloc(count, sizeof *time);
+    if (c->colour != NULL && time != NULL) {
+        for (int i = 0; i < picture->bar_count; i++) {
+            const npu_bar *bar = &picture->bars[i];
+            if (picture->lanes[bar->lane].kind >= NPU_LANE_AIC)
+                time[bar->name] += bar->end - bar->start;
+            else
+                c->shade_used[bar->name] = true;
+        }
+        int room = picture->name_count <= COLOURS ? COLOURS : COLOURS - 1;
+        for (int i = 0; i < picture->name_count; i++) {
+            int larger = 0;
+            for (int j = 0; j < picture->name_count; j++)
+                larger += time[j] > time[i] || (time[j] == time[i] && j < i);
+            c->colour[i] = larger < room ? c->shown++ : -1;
+        }
+    }
+    free(time);
+    return c->colour != NULL && time != NULL;
+}
+
+static const char *bar_colour(const npu_picture *picture, const colouring *c, const npu_bar *bar) {
+    if (picture->lanes[bar->lane].kind < NPU_LANE_AIC)
+        return shades[bar->name];
+    int colour = c->colour[bar->name];
+    return colour >= 0 ? palette[colour] : other_colour;
+}
+
+static void write_bars(const npu_picture *picture, const colouring *c, FILE *out) {
+    double least = picture->span / WIDTH; // so that a short bar shows
+    fputs("$bars << EOD\n", out);
+    fputs("-1 -1 -1 -1 0\n", out); // outside: gnuplot refuses to plot nothing
+    for (int i = 0; i < picture->bar_count; i++) {
+        const npu_bar *bar = &picture->bars[i];
+        npu_lane_kind kind = picture->lanes[bar->lane].kind;
+        double top = lane_top(picture, bar->lane);
+        double end = bar->end - bar->start > least ? bar->end : bar->start + least;
+        fprintf(out, "%.3f %.3f %.2f %.2f %ld\n", bar->start, end, top + 0.1 * lane_height(kind),
+                top + 0.9 * lane_height(kind), strtol(bar_colour(picture, c, bar) + 1, NULL, 16));
+    }
+    fputs("EOD\n", out);
+}
+
+static void write_key(FILE *out, const char *colour, const char *name) {
+    fprintf(out, ", \\\n  keyentry with boxes fillstyle solid noborder linecolor rgb '%s' title ",
+            colour);
+    write_text(out, name, LEGEND_NAME);
+}
+
+static void write_plot(const npu_picture *picture, const colouring *c, FILE *out) {
+    fputs("plot $bars using (($1 + $2) / 2):(($3 + $4) / 2):1:2:3:4:5 with boxxyerror "
+          "fillstyle solid noborder linecolor rgb variable notitle",
+          out);
+    for (int i = 0; i < picture->name_count; i++)
+        if (c->colour[i] >= 0)
+            write_key(out, palette[c->colour[i]], picture->names[i]);
+    if (c->shown < picture->name_count) {
+        char rest[40];
+        snprintf(rest, sizeof rest, "%d other kernels", picture->name_count - c->shown);
+        write_key(out, other_colour, rest);
+    }
+    for (int i = 0; i < NPU_SHADE_COUNT; i++) {
+        char label[40];
+        snprintf(label, sizeof label, "AICPU: %s", shade_labels[i]);
+        if (c->shade_used[i])
+            write_key(out, shades[i], label);
+    }
+    fputs("\n", out);
+}
+
+static void write_settings(const npu_picture *picture, FILE *out) {
+    fprintf(out, "set terminal pngcairo noenhanced size %d,%d font 'DejaVu Sans,11'\n", WIDTH,
+            HEIGHT);
+    fputs("set title ", out);
+    write_text(out, picture->title, 120);
+    fputs(" font ',15'\nset xlabel 'time (us)'\n", out);
+    fprintf(out, "set xrange [0:%.3f]\nset yrange [%.2f:-0.5]\n",
+            picture->span > 0 ? picture->span : 1, lane_top(picture, picture->lane_count) + 0.5);
+    fputs("set key outside right top vertical Left reverse width 1 samplen 1.2 spacing 1.1 "
+          "font ',10'\n"
+          "set border 3 linecolor rgb '#444444'\nset tics out nomirror\n"
+          "set mxtics\nset grid xtics linecolor rgb '#c8c8c8' linewidth 0.5\n",
+          out);
+}
+
+npu_status npu_plot_script(const npu_picture *picture, FILE *out, npu_error *err) {
+    colouring c;
+    npu_status status = choose_colours(picture, &c) ? NPU_OK : npu_fail_memory(err);
+    if (status == NPU_OK) {
+        write_settings(picture, out);
+        write_lanes(picture, out);
+        write_bars(picture, &c, out);
+        write_plot(picture, &c, out);
+        if (fflush(out) != 0 || ferror(out))
+            status = npu_fail(err, NPU_IO, (npu_pos){0}, "cannot write the commands for gnuplot");
+    }
+    free(c.colour);
+    return status;
+}
+
+// The first line that gnuplot wrote to its error stream, into buf.
+static void read_complaint(FILE *errors, char *buf, int size) {
+    rewind(errors);
+    while (fgets(buf, size, errors) != NULL) {
+        buf[strcspn(buf, "\n")] = '\0';
+        char *text = buf + strspn(buf, " \t^");
+        if (*text != '\0' && strncmp(text, "plot $bars", 10) != 0) { // not the echoed command
+            memmove(buf, text, strlen(text) + 1);
+            return;
+        }
+    }
+    buf[0] = '\0';
+}
+
+// Runs gnuplot on the open files; returns errno-like reasons of starting it, and its status.
+static int run_gnuplot(FILE *script, int png, FILE *errors, int *wait_status) {
+    char *const args[] = {"gnuplot", "-d", NULL}; // -d: no start-up file of the user's
+    posix_spawn_file_actions_t actions;
+    int reason = posix_spawn_file_actions_init(&actions);
+    if (reason != 0)
+        return reason;
+    if (reason == 0)
+        reason = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+    if (reason == 0)
+        reason = posix_spawn_file_actions_adddup2(&actions, png, STDOUT_FILENO);
+    if (reason == 0)
+        reason = posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
+    pid_t child = 0;
+    if (reason == 0)
+        reason = posix_spawnp(&child, args[0], &actions, NULL, args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (reason != 0)
+        return reason;
+    while (waitpid(child, wait_status, 0) < 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+static npu_status judge(int reason, int wait_status, FILE *errors, npu_error *err) {
+    if (reason == ENOENT ||
+        (reason == 0 && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127))
+        return npu_fail(err, NPU_IO, (npu_pos){0},
+                        "swimlane.png needs the program gnuplot, which is not in PATH");
+    if (reason != 0)
+        return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot run gnuplot: %s", strerror(reason));
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
+        return NPU_OK;
+    char complaint[512];
+    read_complaint(errors, complaint, (int)sizeof complaint);
+    return npu_fail(err, NPU_IO, (npu_pos){0}, "gnuplot failed: %s",
+                    complaint[0] != '\0' ? complaint : "it gave no reason");
+}
+
+npu_status npu_plot_png(const npu_picture *picture, const char *png, npu_error *err) {
+    // Files instead of pipes: nothing can block, and a gnuplot that dies sends no signal here.
+    FILE *script = tmpfile();
+    FILE *errors = tmpfile();
+    int target = open(png, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    npu_status status = NPU_OK;
+    if (target < 0)
+        status = npu_fail(err, NPU_IO, (npu_pos){.file = png}, "cannot write: %s", strerror(errno));
+    else if (script == NULL || errors == NULL)
+        status = npu_fail(err, NPU_IO, (npu_pos){0}, "cannot make a temporary file: %s",
+                          strerror(errno));
+    if (status == NPU_OK)
+        status = npu_plot_script(picture, script, err);
+    if (status == NPU_OK) {
+        rewind(script);
+        int wait_status = 0;
+        int reason = run_gnuplot(script, target, errors, &wait_status);
+        status = judge(reason, wait_status, errors, err);
+    }
+    if (script != NULL)
+        fclose(script);
+    if (errors != NULL)
+        fclose(errors);
+    if (target >= 0 && close(target) != 0 && status == NPU_OK)
+        status = npu_fail(err, NPU_IO, (npu_pos){.file = png}, "cannot write: %s", strerror(errno));
+    if (target >= 0 && status != NPU_OK)
+        unlink(png);
+    return status;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "swimlane.h"
+
+#include <assert.h>
+
+#include "emit.h"
+#include "index.h"
+
+static json_int_t ticks(const npu_trace *trace, double ns) {
+    return npu_trace_ticks(trace, ns);
+}
+
+static json_t *core_list(const npu_trace *trace, bool types) {
+    json_t *list = json_array();
+    for (int core = 0; core < trace->core_count && list != NULL; core++) {
+        const npu_core_info *info = &trace->cores[core];
+        json_t *item =
+            types ? json_string(npu_engine_type_names[info->type]) : json_integer(info->thread);
+        if (json_array_append_new(list, item) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+static void emit_metadata(npu_emit *emit, const npu_trace *trace, int level) {
+    npu_emit_list(emit, "  \"metadata\": {");
+    emit->flags |= JSON_EMBED; // members, without the braces that stand on their own lines
+    npu_emit_item(emit, "\n    ", json_pack("{s:I}", "clock_freq_hz", (json_int_t)trace->clock_hz));
+    npu_emit_item(emit, "\n    ", json_pack("{s:i}", "num_cores", trace->core_count));
+    npu_emit_item(emit, "\n    ", json_pack("{s:o}", "core_types", core_list(trace, true)));
+    if (level >= 3)
+        npu_emit_item(emit, "\n    ",
+                      json_pack("{s:o}", "core_to_thread", core_list(trace, false)));
+    emit->flags &= ~(size_t)JSON_EMBED;
+    npu_emit_text(emit, "\n  },\n");
+}
+
+static void emit_rows(npu_emit *emit, const npu_trace *trace, const npu_groups *by_core,
+                      int level) {
+    npu_emit_list(emit, "  \"aicore_tasks\": [");
+    for (int i = 0; i < trace->row_count; i++) {
+        const npu_row *row = &trace->rows[by_core->items[i]];
+        json_int_t start = ticks(trace, row->start);
+        npu_emit_item(emit, "\n    ",
+                      json_pack("[iIIIII]", row->core, (json_int_t)npu_task_id(row->task),
+                                (json_int_t)row->reg_task_id, start, ticks(trace, row->end),
+                                start - ticks(trace, row->receive)));
+    }
+    npu_emit_text(emit, emit->more ? "\n  ],\n" : "],\n");
+    npu_emit_list(emit, "  \"aicpu_tasks\": [");
+    for (int i = 0; i < trace->row_count && level >= 2; i++) {
+        const npu_row *row = &trace->rows[by_core->items[i]];
+        npu_emit_item(emit, "\n    ",
+                      json_pack("[iIII]", row->core, (json_int_t)row->reg_task_id,
+                                ticks(trace, row->dispatch), ticks(trace, row->finish)));
+    }
+    npu_emit_text(emit, emit->more ? "\n  ]" : "]");
+}
+
+static json_t *phase_json(const npu_trace *trace, const npu_phase *phase) {
+    json_t *json =
+        json_pack("{s:s s:I s:I s:I s:I}", "kind", npu_phase_names[phase->kind], "start_cycles",
+                  ticks(trace, phase->start), "end_cycles", ticks(trace, phase->end), "loop_iter",
+                  (json_int_t)phase->loop_iter, "tasks_processed", (json_int_t)phase->processed);
+    const int *from = phase->depth_start;
+    const int *to = phase->depth_end;
+    bool fits = json != NULL;
+    if (phase->kind == NPU_PHASE_DISPATCH)
+        fits = fits && json_object_set_new(json, "pop_hit", json_integer(phase->pop_hit)) == 0 &&
+               json_object_set_new(json, "pop_miss", json_integer(phase->pop_miss)) == 0;
+    if (phase->kind == NPU_PHASE_DUMMY_TASK)
+        fits = fits && json_object_set_new(json, "task_id",
+                                           json_integer((json_int_t)npu_task_id(phase->task))) == 0;
+    fits = fits &&
+           json_object_set_new(json, "shared_at_start",
+                               json_pack("[iii]", from[0], from[1], from[2])) == 0 &&
+           json_object_set_new(json, "shared_at_end", json_pack("[iii]", to[0], to[1], to[2])) == 0;
+    if (fits)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static void emit_phases(npu_emit *emit, const npu_trace *trace) {
+    npu_emit_text(emit, ",\n  \"aicpu_scheduler_phases\": [");
+    int i = 0;
+    for (int thread = 0; thread < trace->scheduler_count; thread++) {
+        npu_emit_list(emit, thread > 0 ? ",\n    [" : "\n    [");
+        for (; i < trace->phase_count && trace->phases[i].thread <= thread; i++)
+            if (npu_phase_recorded(trace, &trace->phases[i]))
+                npu_emit_item(emit, "\n      ", phase_json(trace, &trace->phases[i]));
+        npu_emit_text(emit, emit->more ? "\n    ]" : "]");
+    }
+    npu_emit_text(emit, "\n  ]");
+}
+
+static void emit_submits(npu_emit *emit, const npu_trace *trace) {
+    npu_emit_list(emit, ",\n  \"aicpu_orchestrator_phases\": [\n    [");
+    int allocations = 0;
+    for (int i = 0; i < trace->submit_count; i++) {
+        const npu_submit *submit = &trace->submits[i];
+        uint64_t id = submit->task >= 0 ? npu_task_id(submit->task) : npu_alloc_id(allocations++);
+        npu_emit_item(emit, "\n      ",
+                      json_pack("{s:i s:I s:I s:I}", "submit_idx", i, "task_id", (json_int_t)id,
+                                "start_cycles", ticks(trace, submit->start), "end_cycles",
+                                ticks(trace, submit->end)));
+    }
+    npu_emit_text(emit, emit->more ? "\n    ]\n  ]" : "]\n  ]");
+}
+
+npu_status npu_swimlane_write(FILE *out, const npu_trace *trace, int level, npu_error *err) {
+    assert(level >= 1 && level <= 4);
+    npu_groups by_core = {0};
+    npu_status status = npu_rows_by_core(trace, &by_core, err);
+    if (status == NPU_OK) {
+        npu_emit emit = {.out = out, .err = err};
+        emit.flags = JSON_EMBED;
+        npu_emit_text(&emit, "{");
+        npu_emit_item(&emit, "\n  ", json_pack("{s:i}", "chip_swimlane_level", level));
+        npu_emit_text(&emit, ",\n");
+        emit.flags = 0;
+        emit_metadata(&emit, trace, level);
+        emit_rows(&emit, trace, &by_core, level);
+        if (level >= 3)
+            emit_phases(&emit, trace);
+        if (level >= 4)
+            emit_submits(&emit, trace);
+        npu_emit_text(&emit, "\n}\n");
+        status = npu_emit_done(&emit);
+    }
+    npu_groups_free(&by_core);
+    return status;
+}
