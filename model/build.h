@@ -89,7 +89,7 @@ typedef struct npu_build {
     npu_warnings *warnings;
     npu_error *err;
     npu_arena *arena;  // of the graph
-    npu_arena scratch; // emptied after each item of a list
+    npu_arena scratch; // what one item of a list needs while it is read
     npu_frame *frame;
     int depth;
 
@@ -130,6 +130,9 @@ npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *inde
 // Reads the parts of the frame's file in their order.
 npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count);
 void npu_build_hash(npu_build *b, const npu_yaml *tree);
+
+// mend.c: reads a file, hashes it and joins what YAML splits.
+npu_status npu_build_read(npu_build *b, const char *path, const npu_yaml **root, npu_error *err);
 
 // params.c
 npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_override *given,

@@ -5,6 +5,9 @@
 
 #include "build.h"
 
+// Scratch memory is given back now and then: a fresh chunk costs more than an item uses.
+enum { SCRATCH_ITEMS = 32 };
+
 static npu_status read_list(npu_build *b, const npu_yaml *list, const char *key, const char *what,
                             npu_leaf_fn leaf);
 
@@ -94,7 +97,8 @@ static npu_status read_item(npu_build *b, const npu_yaml *item, const char *what
     if (npu_yaml_get(item, "if") != NULL)
         return read_if(b, item, what, leaf);
     status = leaf(b, item);
-    npu_arena_free(&b->scratch);
+    if (b->steps % SCRATCH_ITEMS == 0)
+        npu_arena_free(&b->scratch);
     return status;
 }
 

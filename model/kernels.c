@@ -37,11 +37,8 @@ static npu_status add_kernel(npu_build *b, const char *name, const npu_yaml *map
 
 static npu_status load_kernel(npu_build *b, const char *path, const char *name, int *index) {
     const npu_yaml *map = NULL;
-    npu_status status = npu_yaml_load(b->arena, path, &map, b->err);
-    if (status != NPU_OK)
-        return status;
-    npu_build_hash(b, map);
-    return add_kernel(b, name, map, index);
+    npu_status status = npu_build_read(b, path, &map, b->err);
+    return status == NPU_OK ? add_kernel(b, name, map, index) : status;
 }
 
 npu_status npu_build_own_kernels(npu_build *b, npu_file *file, const npu_yaml *map) {

@@ -15,50 +15,70 @@ void npu_extent(const npu_arg *window, int64_t *extent, int64_t *count) {
     }
 }
 
-// The strides of the dimensions longer than 1 of both windows, largest first, each once.
+// The same elements in as few dimensions as possible, largest stride first.
+static npu_arg simplify(const npu_arg *window) {
+    npu_arg out = {.offset = window->offset};
+    for (int i = 0; i < window->rank; i++) {
+        if (window->shape[i] == 1)
+            continue;
+        int at = out.rank++;
+        for (; at > 0 && out.stride[at - 1] < window->stride[i]; at--) {
+            out.shape[at] = out.shape[at - 1];
+            out.stride[at] = out.stride[at - 1];
+        }
+        out.shape[at] = window->shape[i];
+        out.stride[at] = window->stride[i];
+    }
+    int kept = out.rank > 0 ? 1 : 0;
+    for (int i = 1; i < out.rank; i++) {
+        bool follows = out.stride[kept - 1] == out.shape[i] * out.stride[i];
+        int to = follows ? kept - 1 : kept++;
+        out.shape[to] = follows ? out.shape[to] * out.shape[i] : out.shape[i];
+        out.stride[to] = out.stride[i];
+    }
+    out.rank = kept;
+    return out;
+}
+
+// The strides of both, largest first, each once.
 static int collect_strides(const npu_arg *a, const npu_arg *b, int64_t *strides) {
     int count = 0;
-    for (int w = 0; w < 2; w++) {
-        const npu_arg *window = w == 0 ? a : b;
-        for (int i = 0; i < window->rank; i++) {
-            if (window->shape[i] == 1)
-                continue;
-            int at = 0;
-            while (at < count && strides[at] > window->stride[i])
-                at++;
-            if (at < count && strides[at] == window->stride[i])
-                continue;
-            for (int k = count; k > at; k--)
-                strides[k] = strides[k - 1];
-            strides[at] = window->stride[i];
-            count++;
-        }
+    int i = 0;
+    int j = 0;
+    while (i < a->rank || j < b->rank) {
+        bool from_a = j == b->rank || (i < a->rank && a->stride[i] >= b->stride[j]);
+        int64_t stride = from_a ? a->stride[i++] : b->stride[j++];
+        if (count == 0 || strides[count - 1] != stride)
+            strides[count++] = stride;
     }
     assert(count <= MAX_AXES);
     return count;
 }
 
-// Length and start of the window along each stride, as one box in the grid that the strides
-// span. False when it is none: a dimension twice, or running over into the next.
+// Start and length of the window along each stride, as one box in the grid that the strides
+// span. False when it is none, since it runs over from one line of the grid into the next.
 static bool as_box(const npu_arg *window, const int64_t *strides, int axes, int64_t *start,
                    int64_t *length, int64_t *rest) {
-    for (int i = 0; i < axes; i++)
+    *rest = window->offset;
+    for (int i = 0; i < axes; i++) {
         length[i] = 1;
-    for (int i = 0; i < window->rank; i++) {
-        if (window->shape[i] == 1)
-            continue;
-        int at = 0;
+        start[i] = *rest / strides[i];
+        *rest %= strides[i];
+    }
+    for (int i = 0, at = 0; i < window->rank; i++) {
         while (strides[at] != window->stride[i])
             at++;
         if (length[at] != 1)
             return false;
         length[at] = window->shape[i];
     }
-    *rest = window->offset;
-    for (int i = 0; i < axes; i++) {
-        start[i] = *rest / strides[i];
-        *rest %= strides[i];
-        if (i > 0 && start[i] + length[i] > strides[i - 1] / strides[i])
+    for (int i = axes - 1; i > 0; i--) {
+        int64_t line = strides[i - 1] / strides[i];
+        if (start[i] == 0 && length[i - 1] == 1 && length[i] % line == 0) { // whole lines
+            length[i - 1] = length[i] / line;
+            length[i] = line;
+        }
+        if (start[i] + length[i] > line)
             return false;
     }
     return true;
@@ -79,12 +99,13 @@ bool npu_overlap(const npu_arg *a, const npu_arg *b, bool *covers) {
     int64_t start[2][MAX_AXES];
     int64_t length[2][MAX_AXES];
     int64_t rest[2];
-    int axes = collect_strides(a, b, strides);
+    npu_arg simple[2] = {simplify(a), simplify(b)};
+    int axes = collect_strides(&simple[0], &simple[1], strides);
     for (int i = 1; i < axes; i++)
         if (strides[i - 1] % strides[i] != 0)
             return true;
-    if (!as_box(a, strides, axes, start[0], length[0], &rest[0]) ||
-        !as_box(b, strides, axes, start[1], length[1], &rest[1]))
+    if (!as_box(&simple[0], strides, axes, start[0], length[0], &rest[0]) ||
+        !as_box(&simple[1], strides, axes, start[1], length[1], &rest[1]))
         return true;
     if (rest[0] != rest[1]) { // all strides are multiples of the last: they never meet
         *covers = false;
