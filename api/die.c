@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "npusim.h"
@@ -115,52 +114,48 @@ static void print_fields(FILE *out, const npu_die *die) {
     }
 }
 
-// One derived figure with the arithmetic behind it.
-__attribute__((format(printf, 4, 5))) static void peak(FILE *out, const char *what,
-                                                       const char *value, const char *fmt, ...) {
-    char how[160];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(how, sizeof how, fmt, args);
-    va_end(args);
-    fprintf(out, "  %-22s %14s  = %s\n", what, value, how);
+// One derived figure; the caller goes on with the arithmetic behind it.
+static void peak(FILE *out, const char *what, const char *value) {
+    fprintf(out, "  %-22s %14s  = ", what, value);
 }
 
 static void print_compute(FILE *out, const npu_die *die) {
-    static const struct {
+    const struct {
         const char *what;
         npu_dtype dtype;
         const char *unit;
-    } rows[] = {{"cube fp16, bf16", NPU_FP16, "TFLOPS"},
-                {"cube int8", NPU_INT8, "TOPS"},
-                {"cube fp32", NPU_FP32, "TFLOPS"}};
-    const double macs[] = {die->cube.mac_fp16, die->cube.mac_int8, die->cube.mac_fp32};
-    char value[TEXT];
+        double macs;
+    } rows[] = {{"cube fp16, bf16", NPU_FP16, "TFLOPS", die->cube.mac_fp16},
+                {"cube int8", NPU_INT8, "TOPS", die->cube.mac_int8},
+                {"cube fp32", NPU_FP32, "TFLOPS", die->cube.mac_fp32}};
+    char value[TEXT], what[TEXT];
     for (int i = 0; i < 3; i++) {
         snprintf(value, sizeof value, "%.1f %s", npu_die_tflops(die, rows[i].dtype), rows[i].unit);
-        peak(out, rows[i].what, value, "2 x %g MAC/cyc x %g GHz x %g AIC", macs[i], die->clock,
-             die->clusters);
+        peak(out, rows[i].what, value);
+        fprintf(out, "2 x %g MAC/cyc x %g GHz x %g AIC\n", rows[i].macs, die->clock, die->clusters);
     }
-    static const npu_dtype lanes_of[] = {NPU_FP16, NPU_FP32};
+    static const npu_dtype dtypes[] = {NPU_FP16, NPU_FP32};
     for (int i = 0; i < 2; i++) {
-        double lanes = die->vector.bytes / npu_dtype_bytes(lanes_of[i]);
+        double lanes = die->vector.bytes / npu_dtype_bytes(dtypes[i]);
         double aivs = 2.0 * die->clusters;
-        char what[TEXT];
-        snprintf(what, sizeof what, "vector %s", npu_dtype_names[lanes_of[i]]);
+        snprintf(what, sizeof what, "vector %s", npu_dtype_names[dtypes[i]]);
         snprintf(value, sizeof value, "%.1f TFLOPS", 2.0 * lanes * die->clock * aivs / 1000.0);
-        peak(out, what, value, "2 (multiply-add) x %g lanes x %g GHz x %g AIV", lanes, die->clock,
-             aivs);
+        peak(out, what, value);
+        fprintf(out, "2 (multiply-add) x %g lanes x %g GHz x %g AIV\n", lanes, die->clock, aivs);
     }
 }
 
 static void print_memory(FILE *out, const npu_die *die) {
     char value[TEXT], nominal[TEXT];
     npu_show_rate(die->hbm.rate, nominal, sizeof nominal);
-    peak(out, "HBM nominal", nominal, "hbm.rate");
-    peak(out, "HBM reachable", npu_show_rate(npu_die_hbm_rate(die), value, sizeof value), "%s x %g",
-         nominal, die->hbm.efficiency);
-    peak(out, "L2 read", npu_show_rate(die->l2.read, value, sizeof value), "l2.read");
-    peak(out, "L2 write", npu_show_rate(die->l2.write, value, sizeof value), "l2.write");
+    peak(out, "HBM nominal", nominal);
+    fprintf(out, "hbm.rate\n");
+    peak(out, "HBM reachable", npu_show_rate(npu_die_hbm_rate(die), value, sizeof value));
+    fprintf(out, "%s x %g\n", nominal, die->hbm.efficiency);
+    peak(out, "L2 read", npu_show_rate(die->l2.read, value, sizeof value));
+    fprintf(out, "l2.read\n");
+    peak(out, "L2 write", npu_show_rate(die->l2.write, value, sizeof value));
+    fprintf(out, "l2.write\n");
 }
 
 // What one core of a kind, and all of them, can draw.
@@ -170,13 +165,13 @@ static void print_port(FILE *out, const npu_die *die, const char *kind, const np
         const char *what;
         double bytes;
     } ways[] = {{"read", port->read}, {"write", port->write}};
-    char value[TEXT], what[TEXT], all[TEXT];
+    char value[TEXT], what[TEXT];
     for (int i = 0; i < 2; i++) {
         double rate = ways[i].bytes * die->clock;
         snprintf(what, sizeof what, "%s port %s", kind, ways[i].what);
-        peak(out, what, npu_show_rate(rate, value, sizeof value),
-             "%g B/cyc x %g GHz; all %g together %s", ways[i].bytes, die->clock, cores,
-             npu_show_rate(rate * cores, all, sizeof all));
+        peak(out, what, npu_show_rate(rate, value, sizeof value));
+        fprintf(out, "%g B/cyc x %g GHz; all %g together %s\n", ways[i].bytes, die->clock, cores,
+                npu_show_rate(rate * cores, value, sizeof value));
     }
     const struct {
         const char *what;
@@ -187,21 +182,21 @@ static void print_port(FILE *out, const npu_die *die, const char *kind, const np
             continue; // then only the port bounds it
         double rate = port->outstanding * die->l2.line / streams[i].latency;
         snprintf(what, sizeof what, "one %s %s", kind, streams[i].what);
-        peak(out, what, npu_show_rate(fmin(rate, port->read * die->clock), value, sizeof value),
-             "%g lines x %g B / %g ns, at most the port", port->outstanding, die->l2.line,
-             streams[i].latency);
+        peak(out, what, npu_show_rate(fmin(rate, port->read * die->clock), value, sizeof value));
+        fprintf(out, "%g lines x %g B / %g ns, at most the port\n", port->outstanding, die->l2.line,
+                streams[i].latency);
     }
 }
 
 static void print_dispatch(FILE *out, const npu_die *die) {
     char value[TEXT];
-    peak(out, "task submit", npu_show_time(die->aicpu.submit, value, sizeof value),
-         "aicpu.submit, and %g ns per argument", die->aicpu.submit_arg);
-    double thread = die->aicpu.payload + die->aicpu.write + die->aicpu.poll;
+    peak(out, "task submit", npu_show_time(die->aicpu.submit, value, sizeof value));
+    fprintf(out, "aicpu.submit, and %g ns per argument\n", die->aicpu.submit_arg);
+    double block = die->aicpu.payload + die->aicpu.write + die->aicpu.poll;
     peak(out, "block issue, at best",
-         npu_show_time(thread / die->aicpu.schedulers, value, sizeof value),
-         "(%g payload + %g write + %g poll) ns / %g schedulers", die->aicpu.payload,
-         die->aicpu.write, die->aicpu.poll, die->aicpu.schedulers);
+         npu_show_time(block / die->aicpu.schedulers, value, sizeof value));
+    fprintf(out, "(%g payload + %g write + %g poll) ns / %g schedulers\n", die->aicpu.payload,
+            die->aicpu.write, die->aicpu.poll, die->aicpu.schedulers);
 }
 
 static void print_die(FILE *out, const npu_die *die) {

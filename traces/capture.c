@@ -353,8 +353,11 @@ static npu_status read_names(reader *r, const char *folder, const char **title) 
     if (status == NPU_OK && deps != NULL)
         status = name_tasks(r, deps_path, deps, json_object_get(map, "callable_id_to_name"));
     const char *name = json_string_value(json_object_get(map, "orchestrator_name"));
-    *title = npu_arena_text(&r->picture->arena, name != NULL ? name : folder,
-                            strlen(name != NULL ? name : folder));
+    if (name == NULL) {
+        const char *slash = strrchr(folder, '/');
+        name = slash != NULL && slash[1] != '\0' ? slash + 1 : folder;
+    }
+    *title = npu_arena_text(&r->picture->arena, name, strlen(name));
     json_decref(deps);
     json_decref(map);
     return status == NPU_OK && *title == NULL ? npu_fail_memory(r->err) : status;

@@ -65,9 +65,9 @@ static void find_core_before(const npu_trace *trace, const npu_index *index, int
     }
 }
 
-static void reverse(npu_link *links, int count) {
+static void reverse(npu_chain_link *links, int count) {
     for (int i = 0; i < count / 2; i++) {
-        npu_link kept = links[i];
+        npu_chain_link kept = links[i];
         links[i] = links[count - 1 - i];
         links[count - 1 - i] = kept;
     }
@@ -87,7 +87,7 @@ static npu_status walk(const npu_trace *trace, const npu_index *index, const int
                                      sizeof *metrics->chain, err);
         if (status != NPU_OK)
             return status;
-        npu_link *link = &metrics->chain[metrics->chain_count++];
+        npu_chain_link *link = &metrics->chain[metrics->chain_count++];
         const npu_row *now = &trace->rows[row];
         int before = find_before(trace, index, last, core_before, row, &link->reason);
         double ended = before >= 0 ? trace->rows[before].end : 0;

@@ -36,13 +36,13 @@ typedef enum npu_wait_reason {
 } npu_wait_reason;
 extern const char *const npu_wait_names[]; // "front", "data", "core"
 
-typedef struct npu_link { // one block of the chain
+typedef struct npu_chain_link { // one block of the chain
     int row;
     int task;
     double wait; // from the end of the link before it (or 0) to its start
     double exec;
     npu_wait_reason reason;
-} npu_link;
+} npu_chain_link;
 
 typedef struct npu_metrics {
     npu_kernel_metrics *kernels; // by function; those without rows have tasks == 0
@@ -53,7 +53,7 @@ typedef struct npu_metrics {
     double aic_busy, aiv_busy; // share of the makespan, 0..1
     double *aicpu_busy;        // share per thread, [0] the orchestrator
     int aicpu_count;
-    npu_link *chain; // in time order
+    npu_chain_link *chain; // in time order
     int chain_count;
     double chain_exec;    // sum of exec
     double chain_wait[3]; // sum of wait by reason

@@ -99,7 +99,7 @@ typedef struct colouring {
     bool shade_used[NPU_SHADE_COUNT];
 } colouring;
 
-// A colour for each kernel in order of appearance. When there are more kernels than colours,
+// Strong colours for the kernels with much time. When there are more kernels than colours,
 // those with little time share one.
 static bool choose_colours(const npu_picture *picture, colouring *c) {
     *c = (colouring){0};
@@ -119,7 +119,8 @@ static bool choose_colours(const npu_picture *picture, colouring *c) {
             int larger = 0;
             for (int j = 0; j < picture->name_count; j++)
                 larger += time[j] > time[i] || (time[j] == time[i] && j < i);
-            c->colour[i] = larger < room ? c->shown++ : -1;
+            c->colour[i] = larger < room ? larger : -1;
+            c->shown += larger < room;
         }
     }
     free(time);
@@ -186,7 +187,7 @@ static void write_settings(const npu_picture *picture, FILE *out) {
     fputs("set key outside right top vertical Left reverse width 1 samplen 1.2 spacing 1.1 "
           "font ',10'\n"
           "set border 3 linecolor rgb '#444444'\nset tics out nomirror\n"
-          "set mxtics\nset grid xtics linecolor rgb '#c8c8c8' linewidth 0.5\n",
+          "set mxtics\nset grid xtics back linecolor rgb '#a8a8a8' linewidth 0.6 dashtype 3\n",
           out);
 }
 

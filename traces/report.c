@@ -199,7 +199,7 @@ static void print_work(FILE *out, const npu_totals *totals, double span) {
     fprintf(out, "  %-16s %10s ops\n", "tile programs", count_of((double)totals->ops).text);
 }
 
-static void print_link(FILE *out, const npu_report *report, const npu_link *link) {
+static void print_link(FILE *out, const npu_report *report, const npu_chain_link *link) {
     const npu_row *row = &report->trace->rows[link->row];
     fprintf(out, "  %11s %10s %-5s %10s  core %-3d %.48s\n", time_of(row->start).text,
             time_of(link->wait).text, npu_wait_names[link->reason], time_of(link->exec).text,
