@@ -136,11 +136,10 @@ static npu_status take_map(loader *l, const npu_yaml *map, const char *prefix, n
         join_path(path, prefix, key);
         int field = npu_die_field_find(path);
         // A key with a dot in it would join to the name of a field deeper down.
-        if (strchr(key, '.') != NULL)
-            status = unknown_key(l, map->keys[i], prefix);
-        else if (field >= 0)
+        bool plain = strchr(key, '.') == NULL;
+        if (plain && field >= 0)
             status = take_value(l, field, map->items[i], note);
-        else if (is_section(path))
+        else if (plain && is_section(path))
             status = take_map(l, map->items[i], path, note);
         else
             status = unknown_key(l, map->keys[i], prefix);
@@ -379,13 +378,12 @@ npu_status npu_die_list(npu_arena *arena, const char *folder, const char *const 
         status = add_die(arena, folder, entry->d_name, &list, err);
     closedir(dir);
     const char **sorted = npu_arena_alloc(arena, (size_t)list.count, sizeof *sorted);
-    if (status == NPU_OK && sorted == NULL)
+    if (sorted == NULL) {
         status = npu_fail_memory(err);
-    if (status == NPU_OK && list.count > 0) {
-        memcpy(sorted, list.names, (size_t)list.count * sizeof *sorted);
+    } else if (status == NPU_OK) {
+        for (int i = 0; i < list.count; i++)
+            sorted[i] = list.names[i];
         qsort(sorted, (size_t)list.count, sizeof *sorted, compare_names);
-    }
-    if (status == NPU_OK) {
         *names = sorted;
         *count = list.count;
     }
