@@ -18,7 +18,8 @@ typedef struct page {
 struct npu_memory {
     npu_engine *engine;
     npu_totals *totals;
-    int64_t line; // bytes
+    int64_t line; // bytes, a power of two
+    int shift;    // its logarithm
     double atomic;
     page *pages;
     int64_t page_count;
@@ -103,7 +104,8 @@ static int touch_page(npu_memory *m, int64_t at, uint64_t mask, bool dirty) {
             unlink_page(m, (int32_t)at);
         link_newest(m, (int32_t)at);
     }
-    int fresh = __builtin_popcountll(mask & ~p->present);
+    uint64_t missing = mask & ~p->present;
+    int fresh = missing != 0 ? __builtin_popcountll(missing) : 0;
     p->present |= mask;
     if (dirty)
         p->dirty |= mask;
@@ -124,8 +126,8 @@ typedef struct lines {
 
 // One contiguous run of bytes.
 static lines touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty) {
-    int64_t first = address / m->line;
-    int64_t end = (address + bytes - 1) / m->line + 1;
+    int64_t first = address >> m->shift;
+    int64_t end = ((address + bytes - 1) >> m->shift) + 1;
     lines touched = {end - first, 0};
     while (first < end) {
         int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
@@ -136,15 +138,37 @@ static lines touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty
     return touched;
 }
 
+// `count` runs, `stride` apart. Neighbours that lie in one page are touched together: rows are
+// often short, and there are many.
+static lines touch_rows(npu_memory *m, int64_t address, const npu_gm *gm, bool dirty) {
+    lines total = {0, 0};
+    int64_t page = -1;
+    uint64_t mask = 0;
+    for (int32_t j = 0; j < gm->rows[1]; j++, address += gm->stride[1]) {
+        int64_t first = address >> m->shift;
+        int64_t last = (address + gm->run - 1) >> m->shift;
+        if (first / PAGE_LINES != page && mask != 0) {
+            total.fresh += touch_page(m, page, mask, dirty);
+            mask = 0;
+        }
+        page = first / PAGE_LINES;
+        total.all += last - first + 1;
+        if (last / PAGE_LINES == page)
+            mask |= line_mask(first % PAGE_LINES, last - first + 1);
+        else
+            total.fresh += touch_run(m, address, gm->run, dirty).fresh;
+    }
+    if (mask != 0)
+        total.fresh += touch_page(m, page, mask, dirty);
+    return total;
+}
+
 static lines touch(npu_memory *m, const npu_gm *gm, bool dirty) {
     lines total = {0, 0};
     for (int32_t i = 0; i < gm->rows[0]; i++) {
-        for (int32_t j = 0; j < gm->rows[1]; j++) {
-            lines run =
-                touch_run(m, gm->address + i * gm->stride[0] + j * gm->stride[1], gm->run, dirty);
-            total.all += run.all;
-            total.fresh += run.fresh;
-        }
+        lines rows = touch_rows(m, gm->address + i * gm->stride[0], gm, dirty);
+        total.all += rows.all;
+        total.fresh += rows.fresh;
     }
     return total;
 }
@@ -165,8 +189,8 @@ double npu_memory_store(npu_memory *m, const npu_gm *gm, bool atomic) {
 }
 
 double npu_memory_missing(const npu_memory *m, int64_t address, int64_t bytes) {
-    int64_t first = address / m->line;
-    int64_t end = (address + bytes - 1) / m->line + 1;
+    int64_t first = address >> m->shift;
+    int64_t end = ((address + bytes - 1) >> m->shift) + 1;
     int64_t missing = 0;
     while (first < end) {
         int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
@@ -202,6 +226,9 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
     m->engine = engine;
     m->totals = totals;
     m->line = (int64_t)die->l2.line;
+    while ((INT64_C(1) << m->shift) < m->line)
+        m->shift++;
+    assert(m->line == INT64_C(1) << m->shift);
     m->atomic = die->l2.atomic;
     m->capacity = (int64_t)(die->l2.size / die->l2.line);
     m->newest = m->oldest = -1;
