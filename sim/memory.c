@@ -142,24 +142,24 @@ static lines touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty
 // often short, and there are many.
 static lines touch_rows(npu_memory *m, int64_t address, const npu_gm *gm, bool dirty) {
     lines total = {0, 0};
-    int64_t page = -1;
+    int64_t at = -1; // the page
     uint64_t mask = 0;
     for (int32_t j = 0; j < gm->rows[1]; j++, address += gm->stride[1]) {
         int64_t first = address >> m->shift;
         int64_t last = (address + gm->run - 1) >> m->shift;
-        if (first / PAGE_LINES != page && mask != 0) {
-            total.fresh += touch_page(m, page, mask, dirty);
+        if (first / PAGE_LINES != at && mask != 0) {
+            total.fresh += touch_page(m, at, mask, dirty);
             mask = 0;
         }
-        page = first / PAGE_LINES;
+        at = first / PAGE_LINES;
         total.all += last - first + 1;
-        if (last / PAGE_LINES == page)
+        if (last / PAGE_LINES == at)
             mask |= line_mask(first % PAGE_LINES, last - first + 1);
         else
             total.fresh += touch_run(m, address, gm->run, dirty).fresh;
     }
     if (mask != 0)
-        total.fresh += touch_page(m, page, mask, dirty);
+        total.fresh += touch_page(m, at, mask, dirty);
     return total;
 }
 
