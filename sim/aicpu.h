@@ -11,6 +11,8 @@
 #include "graph.h"
 #include "trace.h"
 
+enum { NPU_MAX_SCHEDULERS = 8 }; // as many as the AICPU has cores
+
 typedef struct npu_aicpu npu_aicpu;
 
 // The cores, as the dispatcher uses them.

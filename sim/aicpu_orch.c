@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The orchestrator: one thread that submits the tasks in order and ties each to the producers
+// that it has to wait for.
+#include <assert.h>
+
+#include "aicpu_state.h"
+
+// Several edges may join two tasks; waiting happens once. Edges are sorted, so they stand
+// next to each other.
+npu_status npu_aicpu_link_tasks(npu_aicpu *a, npu_error *err) {
+    const npu_graph *graph = a->graph;
+    a->links = npu_arena_alloc(&a->arena, (size_t)graph->edge_count + 1, sizeof *a->links);
+    if (a->links == NULL)
+        return npu_fail_memory(err);
+    for (int i = 0; i < graph->task_count; i++) {
+        const npu_task *task = &graph->tasks[i];
+        npu_task_state *s = &a->tasks[i];
+        s->width = task->engine == NPU_DUMMY ? 0 : task->engine == NPU_MIX ? 3 : 1;
+        s->fan_out = -1;
+        s->first_link = a->link_count;
+        for (int e = task->first_edge; e < task->first_edge + task->edge_count; e++) {
+            int pred = graph->edges[e].pred;
+            assert(graph->edges[e].succ == i && pred >= 0 && pred < graph->task_count);
+            int last = s->link_count > 0 ? a->links[a->link_count - 1].pred : -1;
+            assert(pred >= last && "edges are sorted");
+            if (pred == last)
+                continue;
+            a->links[a->link_count++] = (npu_task_link){pred, i, -1};
+            s->link_count++;
+        }
+    }
+    return NPU_OK;
+}
+
+static void make_candidate(npu_aicpu *a, int task) {
+    npu_task_state *s = &a->tasks[task];
+    assert(s->early == NPU_EARLY_NONE && s->live > 0 && s->next_block == 0);
+    s->early = NPU_EARLY_STAGING;
+    npu_queue_push(&a->queues[NPU_TIER_EARLY][npu_shape(a, task)], task);
+}
+
+void npu_aicpu_producer_launched(npu_aicpu *a, int task) {
+    npu_task_state *s = &a->tasks[task];
+    s->unlaunched--;
+    assert(s->unlaunched >= 0);
+    if (s->may_early && s->unlaunched == 0 && s->live > 0)
+        make_candidate(a, task);
+}
+
+// Gated blocks do not count: a consumer that took cores before they are released could keep
+// its own producers off the die.
+void npu_aicpu_launched(npu_aicpu *a, int task) {
+    npu_task_state *s = &a->tasks[task];
+    if (s->launched || !a->graph->tasks[task].early || s->width == 0 ||
+        s->early == NPU_EARLY_STAGING || s->published < a->graph->tasks[task].block_num)
+        return;
+    s->launched = true;
+    for (int link = s->fan_out; link >= 0; link = a->links[link].next)
+        npu_aicpu_producer_launched(a, a->links[link].succ);
+}
+
+// Takes effect at one instant: the runtime's guard against producers that complete while
+// the task is being tied to them has nothing to do here.
+static void tie(npu_aicpu *a, int task) {
+    npu_task_state *s = &a->tasks[task];
+    bool flagged = true;
+    for (int i = 0; i < s->link_count; i++) {
+        npu_task_link *link = &a->links[s->first_link + i];
+        npu_task_state *pred = &a->tasks[link->pred];
+        flagged = flagged && a->graph->tasks[link->pred].early;
+        if (pred->complete)
+            continue;
+        link->next = pred->fan_out; // in front: the last to be submitted is released first
+        pred->fan_out = s->first_link + i;
+        s->live++;
+        s->unlaunched += pred->launched ? 0 : 1;
+    }
+    s->may_early = flagged && s->width > 0 && !a->graph->tasks[task].sync_start;
+    s->submitted = true;
+    if (s->live == 0)
+        npu_aicpu_ready(a, task);
+    else if (s->may_early && s->unlaunched == 0)
+        make_candidate(a, task);
+}
+
+static void submit_event(void *owner, int64_t task) {
+    npu_aicpu *a = owner;
+    npu_status status = NPU_GROW(a->trace, submits, submit_count, submit_capacity, &a->error);
+    if (status != NPU_OK) {
+        npu_aicpu_fail(a, status);
+        return;
+    }
+    a->trace->submits[a->trace->submit_count++] =
+        (npu_submit){(int)task, a->submit_start, npu_now(a)};
+    tie(a, (int)task);
+    a->submitted++;
+    npu_aicpu_submit_next(a);
+}
+
+void npu_aicpu_submit_next(npu_aicpu *a) {
+    if (a->submitted == a->graph->task_count)
+        return;
+    int args = a->graph->tasks[a->submitted].arg_count;
+    double cost = a->die->aicpu.submit + a->die->aicpu.submit_arg * args;
+    a->submit_start = npu_now(a);
+    a->submit_busy += cost;
+    npu_engine_delay(a->engine, cost, submit_event, a, a->submitted);
+}
