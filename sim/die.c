@@ -27,7 +27,7 @@ static const npu_die_field head[] = {
     FIELD("scalar.issue", CYCLES, ANY, scalar.issue),
     FIELD("scalar.op", CYCLES, ANY, scalar.op),
     FIELD("scalar.gm", CYCLES, ANY, scalar.gm),
-    FIELD("scalar.queue_depth", NONE, WHOLE, scalar.queue_depth),
+    FIELD("scalar.queue_depth", NONE, CLUSTERS, scalar.queue_depth),
     FIELD("scalar.flag", CYCLES, ANY, scalar.flag),
     FIELD("cube.mac_fp16", MACS, POSITIVE, cube.mac_fp16),
     FIELD("cube.mac_int8", MACS, POSITIVE, cube.mac_int8),
@@ -35,7 +35,6 @@ static const npu_die_field head[] = {
     FIELD("cube.fractal", NONE, WHOLE, cube.fractal),
     FIELD("cube.fractal_bytes", BYTES, WHOLE, cube.fractal_bytes),
     FIELD("cube.head", CYCLES, ANY, cube.head),
-    FIELD("cube.head_chained", CYCLES, ANY, cube.head_chained),
     FIELD("mte1.l0a", PER_CYCLE, POSITIVE, mte1.l0a),
     FIELD("mte1.l0b", PER_CYCLE, POSITIVE, mte1.l0b),
     FIELD("mte1.issue", CYCLES, ANY, mte1.issue),
@@ -56,7 +55,7 @@ static const npu_die_field tail[] = {
     FIELD("aiv_port.write", PER_CYCLE, POSITIVE, aiv.write),
     FIELD("aiv_port.outstanding", NONE, WHOLE, aiv.outstanding),
     FIELD("l2.size", BYTES, WHOLE, l2.size),
-    FIELD("l2.line", BYTES, WHOLE, l2.line),
+    FIELD("l2.line", BYTES, LINE, l2.line),
     FIELD("l2.read", RATE, POSITIVE, l2.read),
     FIELD("l2.write", RATE, POSITIVE, l2.write),
     FIELD("l2.hit_latency", TIME, ANY, l2.hit_latency),
@@ -68,7 +67,6 @@ static const npu_die_field tail[] = {
     FIELD("sdma.start", TIME, ANY, sdma.start),
     FIELD("sdma.rate", RATE, POSITIVE, sdma.rate),
     FIELD("sdma.shared", RATE, POSITIVE, sdma.shared),
-    FIELD("sdma.streams", NONE, WHOLE, sdma.streams),
     FIELD("sdma.chunk", BYTES, WHOLE, sdma.chunk),
     FIELD("sdma.issue", TIME, ANY, sdma.issue),
     FIELD("aicpu.schedulers", NONE, SCHEDULERS, aicpu.schedulers),
@@ -106,14 +104,16 @@ _Static_assert(sizeof(npu_die) ==
 
 const char *const npu_confidence_names[] = {"unsure", "low", "medium", "high", NULL};
 
+static const char *const cost_names[COSTS] = {"startup", "per_repeat", "per_row"};
+static const char op_prefix[] = "vector.ops.";
+
 static npu_die_field op_field(int op, int cost) {
-    static const char *const names[COSTS] = {"startup", "per_repeat", "per_row"};
     static const size_t offsets[COSTS] = {offsetof(npu_vec_cost, startup),
                                           offsetof(npu_vec_cost, per_repeat),
                                           offsetof(npu_vec_cost, per_row)};
     npu_die_field field = {.unit = NPU_UNIT_CYCLES, .rule = NPU_DIE_ANY};
-    int length = snprintf(field.path, sizeof field.path, "vector.ops.%s.%s", npu_vec_op_names[op],
-                          names[cost]);
+    int length = snprintf(field.path, sizeof field.path, "%s%s.%s", op_prefix, npu_vec_op_names[op],
+                          cost_names[cost]);
     assert(length > 0 && (size_t)length < sizeof field.path);
     (void)length;
     field.offset =
@@ -141,14 +141,55 @@ const char *npu_die_field_name(int field, char *buf, int size) {
     return buf;
 }
 
+static int op_named(const char *name, size_t length) {
+    for (int op = 0; op < NPU_VEC_COUNT; op++)
+        if (strlen(npu_vec_op_names[op]) == length &&
+            strncmp(npu_vec_op_names[op], name, length) == 0)
+            return op;
+    return -1;
+}
+
+static int find_op(const char *name) { // "add.startup"
+    size_t length = strcspn(name, ".");
+    int op = op_named(name, length);
+    for (int cost = 0; cost < COSTS && op >= 0 && name[length] == '.'; cost++)
+        if (strcmp(name + length + 1, cost_names[cost]) == 0)
+            return HEAD + op * COSTS + cost;
+    return -1;
+}
+
 int npu_die_field_find(const char *name) {
     assert(name != NULL);
-    for (int i = 0; i < HEAD + OPS + TAIL; i++) {
-        npu_die_field field = npu_die_field_at(i);
-        if (strcmp(field.path, name) == 0)
+    size_t length = strlen(op_prefix);
+    if (strncmp(name, op_prefix, length) == 0)
+        return find_op(name + length);
+    for (int i = 0; i < HEAD; i++)
+        if (strcmp(head[i].path, name) == 0)
             return i;
-    }
+    for (int i = 0; i < TAIL; i++)
+        if (strcmp(tail[i].path, name) == 0)
+            return HEAD + OPS + i;
     return -1;
+}
+
+static bool lies_in(const char *path, const char *section) {
+    size_t length = strlen(section);
+    return strncmp(path, section, length) == 0 && path[length] == '.';
+}
+
+bool npu_die_is_section(const char *path) {
+    size_t length = strlen(op_prefix);
+    if (strcmp(path, "vector.ops") == 0)
+        return true;
+    if (strncmp(path, op_prefix, length) == 0)
+        return op_named(path + length, strlen(path + length)) >= 0;
+    for (int i = 0; i < HEAD; i++)
+        if (lies_in(head[i].path, path))
+            return true;
+    for (int i = 0; i < TAIL; i++)
+        if (lies_in(tail[i].path, path))
+            return true;
+    return false;
 }
 
 double npu_die_value(const npu_die *die, int field) {

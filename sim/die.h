@@ -47,7 +47,6 @@ typedef struct npu_die {
         double fractal;                      // rows of m and n computed together (16)
         double fractal_bytes;                // bytes of k in one fractal (32)
         double head;                         // cycles per matmul instruction
-        double head_chained; // the same when it accumulates right behind another one (unit flag)
     } cube;
     struct {
         double l0a, l0b; // bytes per cycle
@@ -80,12 +79,11 @@ typedef struct npu_die {
         double size, rate, efficiency; // bytes, bytes per ns, share of the rate streams reach
     } hbm;
     struct {
-        double start;   // ns from a descriptor handed over to its first byte
-        double rate;    // bytes per ns of one stream alone
-        double shared;  // bytes per ns of each stream when several run
-        double streams; // that run at once
-        double chunk;   // bytes that become visible in L2 together
-        double issue;   // ns the issuing core spends per descriptor
+        double start;  // ns from a descriptor handed over to its first byte
+        double rate;   // bytes per ns of one stream alone
+        double shared; // bytes per ns of each stream when several run
+        double chunk;  // bytes that become visible in L2 together
+        double issue;  // ns the issuing core spends per descriptor
     } sdma;
     // the AICPU and the worker's side of dispatch, ns; runtime.md 3.9
     struct {

@@ -9,8 +9,9 @@
 typedef enum npu_die_rule { // what a value may be
     NPU_DIE_ANY,            // 0 or more
     NPU_DIE_POSITIVE,
-    NPU_DIE_WHOLE, // 1, 2, 3 ...
-    NPU_DIE_CLUSTERS,
+    NPU_DIE_WHOLE,    // 1, 2, 3 ...
+    NPU_DIE_LINE,     // a power of two
+    NPU_DIE_CLUSTERS, // also the depth of a queue
     NPU_DIE_SCHEDULERS,
     NPU_DIE_SHARE,
     NPU_DIE_RULE_COUNT,
@@ -26,6 +27,8 @@ typedef struct npu_die_field {
 } npu_die_field;
 
 npu_die_field npu_die_field_at(int field);
+// True for "vector.ops" and the like: a path with fields below it.
+bool npu_die_is_section(const char *path);
 double npu_die_value(const npu_die *die, int field);
 
 #endif

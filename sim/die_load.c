@@ -34,15 +34,6 @@ static const char *inside(const char *path, const char *prefix) {
     return strncmp(path, prefix, length) == 0 && path[length] == '.' ? path + length + 1 : NULL;
 }
 
-static bool is_section(const char *path) {
-    for (int i = 0; i < npu_die_field_count(); i++) {
-        npu_die_field field = npu_die_field_at(i);
-        if (inside(field.path, path) != NULL)
-            return true;
-    }
-    return false;
-}
-
 static npu_status unknown_key(loader *l, const npu_yaml *key, const char *prefix) {
     char words[MAX_WORDS][NPU_DIE_PATH];
     const char *names[MAX_WORDS];
@@ -139,7 +130,7 @@ static npu_status take_map(loader *l, const npu_yaml *map, const char *prefix, n
         bool plain = strchr(key, '.') == NULL;
         if (plain && field >= 0)
             status = take_value(l, field, map->items[i], note);
-        else if (plain && is_section(path))
+        else if (plain && npu_die_is_section(path))
             status = take_map(l, map->items[i], path, note);
         else
             status = unknown_key(l, map->keys[i], prefix);
@@ -222,6 +213,7 @@ static npu_status check_rule(loader *l, int field) {
         [NPU_DIE_ANY] = {0.0, huge, false, false, "0 or more, at most 1e15"},
         [NPU_DIE_POSITIVE] = {0.0, huge, true, false, "above 0, at most 1e15"},
         [NPU_DIE_WHOLE] = {1.0, huge, false, true, "a whole number from 1 to 1e15"},
+        [NPU_DIE_LINE] = {32.0, 65536.0, false, true, "a power of two from 32B to 64KiB"},
         [NPU_DIE_CLUSTERS] = {1.0, 64.0, false, true, "a whole number from 1 to 64"},
         [NPU_DIE_SCHEDULERS] = {1.0, 8.0, false, true, "a whole number from 1 to 8"},
         [NPU_DIE_SHARE] = {0.0, 1.0, true, false, "above 0, at most 1"},
@@ -231,7 +223,9 @@ static npu_status check_rule(loader *l, int field) {
     double value = npu_die_value(l->die, field);
     // A positive value that is almost 0 would divide into infinity later.
     bool low = value < rule->least || (rule->above && value < 1e-9);
-    if (!low && value <= rule->most && (!rule->whole || value == floor(value)))
+    bool fits = !low && value <= rule->most && (!rule->whole || value == floor(value));
+    int exponent = 0;
+    if (fits && (f.rule != NPU_DIE_LINE || frexp(value, &exponent) == 0.5))
         return NPU_OK;
     char text[64];
     return npu_fail(l->err, NPU_BAD_INPUT, l->notes[field].pos, "%s must be %s, but is %s", f.path,
@@ -258,10 +252,13 @@ static npu_status check_relation(loader *l, const relation *r) {
 
 static npu_status check(loader *l) {
     static const relation relations[] = {
-        {"buffers.l0a", "align.l0a", true},        {"buffers.l0b", "align.l0b", true},
-        {"buffers.l0c", "align.l0c", true},        {"buffers.l1", "align.l1", true},
-        {"buffers.ub", "align.ub", true},          {"l2.size", "l2.line", true},
-        {"cube.head_chained", "cube.head", false}, {"l2.hit_latency", "l2.miss_latency", false},
+        {"buffers.l0a", "align.l0a", true},
+        {"buffers.l0b", "align.l0b", true},
+        {"buffers.l0c", "align.l0c", true},
+        {"buffers.l1", "align.l1", true},
+        {"buffers.ub", "align.ub", true},
+        {"l2.size", "l2.line", true},
+        {"l2.hit_latency", "l2.miss_latency", false},
         {"sdma.shared", "sdma.rate", false},
     };
     npu_status status = check_given(l);

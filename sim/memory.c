@@ -37,7 +37,6 @@ void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
     links[NPU_LINK_HBM] = (npu_link){"hbm", npu_die_hbm_rate(die)};
     links[NPU_LINK_L2_READ] = (npu_link){"l2 read", die->l2.read};
     links[NPU_LINK_L2_WRITE] = (npu_link){"l2 write", die->l2.write};
-    links[NPU_LINK_SDMA] = (npu_link){"sdma", die->sdma.shared * die->sdma.streams};
     const int hbm = NPU_LINK_HBM, read = NPU_LINK_L2_READ, write = NPU_LINK_L2_WRITE;
     double miss = die->l2.miss_latency, hit = die->l2.hit_latency;
     paths[NPU_PATH_AIC_MISS] =
@@ -49,7 +48,8 @@ void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
     paths[NPU_PATH_AIV_HIT] = (npu_path){"aiv hit", {read}, 1, read_cap(die, &die->aiv, hit)};
     paths[NPU_PATH_AIV_WRITE] = (npu_path){"aiv write", {write}, 1, die->aiv.write * die->clock};
     paths[NPU_PATH_WRITE_BACK] = (npu_path){"write back", {hbm}, 1, INFINITY};
-    paths[NPU_PATH_SDMA] = (npu_path){"sdma", {NPU_LINK_SDMA, hbm}, 2, die->sdma.rate};
+    paths[NPU_PATH_SDMA] = (npu_path){"sdma", {hbm}, 1, die->sdma.rate};
+    paths[NPU_PATH_SDMA_SHARED] = (npu_path){"sdma shared", {hbm}, 1, die->sdma.shared};
 }
 
 // ---- pages ---------------------------------------------------------------------------------

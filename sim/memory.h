@@ -21,8 +21,9 @@ typedef enum npu_memory_path {
     NPU_PATH_AIV_MISS,
     NPU_PATH_AIV_HIT,
     NPU_PATH_AIV_WRITE,
-    NPU_PATH_WRITE_BACK, // dirty lines that L2 evicts
-    NPU_PATH_SDMA,
+    NPU_PATH_WRITE_BACK,  // dirty lines that L2 evicts
+    NPU_PATH_SDMA,        // one stream alone
+    NPU_PATH_SDMA_SHARED, // each of several
     NPU_PATH_COUNT,
 } npu_memory_path;
 
@@ -30,7 +31,6 @@ typedef enum npu_memory_link {
     NPU_LINK_HBM,
     NPU_LINK_L2_READ,
     NPU_LINK_L2_WRITE,
-    NPU_LINK_SDMA,
     NPU_LINK_COUNT,
 } npu_memory_link;
 

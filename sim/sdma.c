@@ -24,6 +24,7 @@ struct npu_sdma {
     int64_t chunk;
     stream *streams;
     int core_count;
+    int busy; // streams under way
 };
 
 static void next_chunk(void *owner, int64_t tag);
@@ -50,13 +51,16 @@ static void next_chunk(void *owner, int64_t tag) {
     stream *s = owner;
     if (s->done == s->count) {
         s->busy = false;
+        s->sdma->busy--;
         s->done = s->count = 0;
         return;
     }
     int64_t bytes = chunk_bytes(s);
     double missing = npu_memory_missing(s->sdma->memory, s->ranges[s->done].address + s->at, bytes);
     s->sdma->totals->prefetch_bytes += (int64_t)missing;
-    npu_engine_flow(s->sdma->engine, missing, NPU_PATH_SDMA, landed, s, bytes);
+    // Several streams get less together than one alone; who is there is asked for each chunk.
+    int path = s->sdma->busy > 1 ? NPU_PATH_SDMA_SHARED : NPU_PATH_SDMA;
+    npu_engine_flow(s->sdma->engine, missing, path, landed, s, bytes);
 }
 
 npu_status npu_sdma_prefetch(npu_sdma *sdma, int core, const npu_gm *gm, npu_error *err) {
@@ -73,6 +77,7 @@ npu_status npu_sdma_prefetch(npu_sdma *sdma, int core, const npu_gm *gm, npu_err
     }
     if (!s->busy) {
         s->busy = true;
+        sdma->busy++;
         npu_engine_delay(sdma->engine, sdma->start, next_chunk, s, 0);
     }
     return NPU_OK;

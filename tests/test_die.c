@@ -103,7 +103,6 @@ static void numbers_of_a3_are_those_of_the_sources(void **state) {
         {"align.l0c", "64B"},
         {"cube.mac_int8", "8192MAC/cyc"},
         {"cube.head", "21cyc"},
-        {"cube.head_chained", "9cyc"},
         {"mte1.l0a", "256B/cyc"},
         {"fixpipe.row_floor", "4.45cyc"},
         {"vector.ops.div.per_repeat", "4.03cyc"},

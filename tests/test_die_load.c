@@ -231,8 +231,10 @@ static void values_must_fit_together(void **state) {
                "@/T.yaml:3:13: l2.size (1000B) must be a multiple of l2.line (512B)");
     assert_bad(BASE "l2: { hit_latency: 1us }\n",
                "@/T.yaml:3:20: l2.hit_latency (1us) must be at most l2.miss_latency (700ns)");
-    assert_bad(BASE "cube: { head_chained: 22cyc }\n",
-               "@/T.yaml:3:23: cube.head_chained (22cyc) must be at most cube.head (21cyc)");
+    assert_bad(BASE "l2: { line: 500B }\n",
+               "@/T.yaml:3:13: l2.line must be a power of two from 32B to 64KiB, but is 500B");
+    assert_bad(BASE "scalar: { queue_depth: 65 }\n",
+               "@/T.yaml:3:24: scalar.queue_depth must be a whole number from 1 to 64, but is 65");
     assert_bad(BASE "sdma: { shared: 300GB/s }\n",
                "@/T.yaml:3:17: sdma.shared (300GB/s) must be at most sdma.rate (285GB/s)");
 }
