@@ -78,6 +78,7 @@ typedef struct npu_frame {
     struct npu_frame *parent;
     int file;
     const char *prefix; // "" or "layer[3]."
+    npu_pos pos;        // of the include
     int first_var;
     npu_tie *ties;
     int tie_count;
@@ -131,8 +132,8 @@ npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *inde
 npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count);
 void npu_build_hash(npu_build *b, const npu_yaml *tree);
 
-// mend.c: reads a file, hashes it and joins what YAML splits.
-npu_status npu_build_read(npu_build *b, const char *path, const npu_yaml **root, npu_error *err);
+// mend.c: reads a file, hashes it and joins what YAML splits. `pos` is where it is named.
+npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu_yaml **root);
 
 // params.c
 npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_override *given,
@@ -144,6 +145,9 @@ npu_status npu_build_eval(npu_build *b, const char *text, npu_pos pos, int64_t *
 npu_status npu_build_number(npu_build *b, const npu_yaml *node, const char *what, int64_t *value);
 // true, false, or an expression that is not 0.
 npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, bool *value);
+// One of a few words: "l2 must be cold or warm, not 'hot'".
+npu_status npu_build_choice(npu_build *b, const npu_yaml *node, const char *what,
+                            const char *const *names, int *index);
 // The length of the name at `text`, 0 when there is none.
 int npu_name_length(const char *text);
 

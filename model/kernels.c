@@ -35,9 +35,10 @@ static npu_status add_kernel(npu_build *b, const char *name, const npu_yaml *map
     return NPU_OK;
 }
 
-static npu_status load_kernel(npu_build *b, const char *path, const char *name, int *index) {
+static npu_status load_kernel(npu_build *b, const char *path, const char *name, npu_pos pos,
+                              int *index) {
     const npu_yaml *map = NULL;
-    npu_status status = npu_build_read(b, path, &map, b->err);
+    npu_status status = npu_build_read(b, path, pos, &map);
     return status == NPU_OK ? add_kernel(b, name, map, index) : status;
 }
 
@@ -51,7 +52,8 @@ npu_status npu_build_own_kernels(npu_build *b, npu_file *file, const npu_yaml *m
         int index = 0;
         if (body->kind == NPU_YAML_SCALAR) {
             const char *path = npu_path_beside(b->arena, file->path, body->text);
-            status = path != NULL ? load_kernel(b, path, name, &index) : npu_fail_memory(b->err);
+            status = path != NULL ? load_kernel(b, path, name, body->pos, &index)
+                                  : npu_fail_memory(b->err);
         } else {
             status = add_kernel(b, name, body, &index);
         }
@@ -119,7 +121,7 @@ npu_status npu_build_kernel(npu_build *b, const npu_yaml *name, int *index) {
         return npu_fail_memory(b->err);
     if (access(path, F_OK) != 0)
         return unknown_kernel(b, name);
-    status = load_kernel(b, path, name->text, index);
+    status = load_kernel(b, path, name->text, name->pos, index);
     return status == NPU_OK ? npu_names_add(&b->folder_kernels, name->text, *index, b->err)
                             : status;
 }

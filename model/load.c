@@ -29,12 +29,9 @@ npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *inde
         return NPU_OK;
     }
     npu_file file = {.path = path};
-    npu_error inner = {0};
-    npu_status status = npu_build_read(b, path, &file.root, &inner);
-    if (status == NPU_IO)
-        return npu_fail(b->err, status, pos, "%s", inner.text);
+    npu_status status = npu_build_read(b, path, pos, &file.root);
     if (status != NPU_OK)
-        return npu_fail(b->err, status, (npu_pos){0}, "%s", inner.text);
+        return status;
     status = npu_yaml_keys(file.root, "a graph", keys, b->err);
     if (status == NPU_OK)
         status = NPU_GROW(b, files, file_count, file_capacity, b->err);

@@ -13,7 +13,7 @@ static int open_parens(const char *text) {
     return depth;
 }
 
-static npu_status mend_list(npu_build *b, npu_yaml *list, npu_error *err) {
+static npu_status mend_list(npu_build *b, npu_yaml *list) {
     int count = 0;
     for (int i = 0; i < list->count; i++) {
         npu_yaml *item = list->items[i];
@@ -30,42 +30,43 @@ static npu_status mend_list(npu_build *b, npu_yaml *list, npu_error *err) {
         for (; i < last; i++) {
             item->text = npu_arena_printf(b->arena, "%s, %s", item->text, list->items[i + 1]->text);
             if (item->text == NULL)
-                return npu_fail_memory(err);
+                return npu_fail_memory(b->err);
         }
     }
     list->count = count;
     return NPU_OK;
 }
 
-static npu_status check_map(const npu_yaml *map, npu_error *err) {
+static npu_status check_map(npu_build *b, const npu_yaml *map) {
     for (int i = 0; i + 1 < map->count; i++) {
         const npu_yaml *value = map->items[i];
         const char *next = map->keys[i + 1]->text;
         if (value->kind == NPU_YAML_SCALAR && open_parens(value->text) > 0 && open_parens(next) < 0)
-            return npu_fail(err, NPU_BAD_INPUT, value->pos,
+            return npu_fail(b->err, NPU_BAD_INPUT, value->pos,
                             "inside { } an expression with a comma needs quotes: \"%s, %s\"",
                             value->text, next);
     }
     return NPU_OK;
 }
 
-static npu_status mend(npu_build *b, npu_yaml *tree, npu_error *err) {
+static npu_status mend(npu_build *b, npu_yaml *tree) {
     npu_status status = NPU_OK;
     if (tree->kind == NPU_YAML_LIST)
-        status = mend_list(b, tree, err);
+        status = mend_list(b, tree);
     else if (tree->kind == NPU_YAML_MAP)
-        status = check_map(tree, err);
+        status = check_map(b, tree);
     for (int i = 0; status == NPU_OK && i < tree->count; i++)
-        status = mend(b, tree->items[i], err);
+        status = mend(b, tree->items[i]);
     return status;
 }
 
-npu_status npu_build_read(npu_build *b, const char *path, const npu_yaml **root, npu_error *err) {
+npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu_yaml **root) {
     const npu_yaml *tree = NULL;
-    npu_status status = npu_yaml_load(b->arena, path, &tree, err);
-    if (status != NPU_OK)
-        return status;
+    npu_error inner = {0};
+    npu_status status = npu_yaml_load(b->arena, path, &tree, &inner);
+    if (status != NPU_OK) // what is wrong inside a file says where by itself
+        return npu_fail(b->err, status, status == NPU_IO ? pos : (npu_pos){0}, "%s", inner.text);
     npu_build_hash(b, tree);
     *root = tree;
-    return mend(b, (npu_yaml *)tree, err); // nobody else holds it yet
+    return mend(b, (npu_yaml *)tree); // nobody else holds it yet
 }

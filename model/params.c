@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters and the expressions over them.
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "build.h"
@@ -82,6 +83,25 @@ npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, 
     return status;
 }
 
+npu_status npu_build_choice(npu_build *b, const npu_yaml *node, const char *what,
+                            const char *const *names, int *index) {
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, b->err);
+    if (status != NPU_OK)
+        return status;
+    char list[128] = "";
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], node->text) == 0) {
+            *index = i;
+            return NPU_OK;
+        }
+        const char *comma = i == 0 ? "" : names[i + 1] == NULL ? " or " : ", ";
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", comma, names[i]);
+    }
+    return npu_fail(b->err, NPU_BAD_INPUT, node->pos, "%s must be %s, not '%s'", what, list,
+                    node->text);
+}
+
 npu_status npu_build_var(npu_build *b, const char *name, npu_pos pos, int64_t value) {
     int length = npu_name_length(name);
     if (length == 0 || name[length] != '\0')
@@ -123,6 +143,15 @@ static npu_status check_given(npu_build *b, const npu_yaml *map, const npu_overr
     return NPU_OK;
 }
 
+static npu_status fail_missing(npu_build *b, const npu_yaml *key) {
+    if (b->frame->parent == NULL)
+        return npu_fail(b->err, NPU_BAD_INPUT, key->pos,
+                        "the parameter '%s' must be given: --set %s=..", key->text, key->text);
+    return npu_fail(b->err, NPU_BAD_INPUT, b->frame->pos,
+                    "'%s' needs the parameter '%s' in `with:`", b->files[b->frame->file].path,
+                    key->text);
+}
+
 static npu_status read_param(npu_build *b, const npu_yaml *key, const npu_yaml *node,
                              const npu_override *given) {
     npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a parameter", b->err);
@@ -134,9 +163,7 @@ static npu_status read_param(npu_build *b, const npu_yaml *key, const npu_yaml *
     else if (given != NULL)
         value = given->value;
     else if (strcmp(node->text, "required") == 0)
-        status =
-            npu_fail(b->err, NPU_BAD_INPUT, node->pos, "the parameter '%s' must be given by %s",
-                     key->text, b->frame->parent != NULL ? "`with:`" : "--set");
+        status = fail_missing(b, key);
     else
         status = npu_build_eval(b, node->text, node->pos, &value);
     if (status == NPU_OK)

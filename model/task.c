@@ -162,7 +162,7 @@ static npu_status read_arg_map(npu_build *b, const npu_yaml *map, const char *ta
         status = npu_transpose(b, transpose->pos, arg);
     if (status != NPU_OK || access == NULL)
         return status;
-    status = npu_yaml_choice(access, "access", npu_access_names, &wanted, b->err);
+    status = npu_build_choice(b, access, "access", npu_access_names, &wanted);
     if (status == NPU_OK && !access_fits(arg->access, (npu_access)wanted))
         status = npu_fail(b->err, NPU_BAD_INPUT, access->pos,
                           "task '%s': the kernel uses '%s' as %s, so it cannot be given as %s",
@@ -319,7 +319,7 @@ static npu_status check_engine(npu_build *b, const npu_yaml *node, const npu_kno
     task->engine = npu_kernel_engine(known->kernel);
     if (node == NULL)
         return NPU_OK;
-    npu_status status = npu_yaml_choice(node, "engine", engines, &wanted, b->err);
+    npu_status status = npu_build_choice(b, node, "engine", engines, &wanted);
     if (status == NPU_OK && wanted != (int)task->engine)
         status =
             npu_fail(b->err, NPU_BAD_INPUT, node->pos, "task '%s': kernel '%s' runs on %s, not %s",
@@ -340,7 +340,7 @@ static npu_status read_flags(npu_build *b, const npu_yaml *item, npu_task *task)
     if (status == NPU_OK && sync != NULL)
         status = npu_build_flag(b, sync, "sync_start", &task->sync_start);
     if (status == NPU_OK && edges != NULL)
-        status = npu_yaml_choice(edges, "edges", modes, &mode, b->err);
+        status = npu_build_choice(b, edges, "edges", modes, &mode);
     task->manual = mode == 1;
     return status;
 }

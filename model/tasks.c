@@ -17,7 +17,7 @@ static npu_status read_scope(npu_build *b, const npu_yaml *item) {
     if (status == NPU_OK)
         status = npu_yaml_need(item, "a scope", "do", &body, b->err);
     if (status == NPU_OK)
-        status = npu_yaml_choice(npu_yaml_get(item, "scope"), "scope", modes, &mode, b->err);
+        status = npu_build_choice(b, npu_yaml_get(item, "scope"), "scope", modes, &mode);
     if (status != NPU_OK)
         return status;
     bool before = b->frame->manual;
@@ -114,7 +114,10 @@ static npu_status read_with(npu_build *b, const npu_yaml *map, npu_override **gi
 static npu_status read_include(npu_build *b, const npu_yaml *item) {
     static const char *const keys[] = {"include", "with", "as", "tensors", NULL};
     const npu_yaml *node = npu_yaml_get(item, "include");
-    npu_frame frame = {.parent = b->frame, .prefix = b->frame->prefix, .manual = b->frame->manual};
+    npu_frame frame = {.parent = b->frame,
+                       .prefix = b->frame->prefix,
+                       .manual = b->frame->manual,
+                       .pos = node->pos};
     npu_override *given = NULL;
     int given_count = 0;
     npu_status status = npu_yaml_keys(item, "an include", keys, b->err);

@@ -50,7 +50,7 @@ static npu_status read_shape(npu_build *b, const npu_yaml *node, const char *nam
 static npu_status choose(npu_build *b, const npu_yaml *map, const char *key,
                          const char *const *names, int *index) {
     const npu_yaml *node = npu_yaml_get(map, key);
-    return node != NULL ? npu_yaml_choice(node, key, names, index, b->err) : NPU_OK;
+    return node != NULL ? npu_build_choice(b, node, key, names, index) : NPU_OK;
 }
 
 // What `external` and `init` say; the class decides when they are silent.
@@ -104,7 +104,7 @@ static npu_status read_spec(npu_build *b, const npu_yaml *map, npu_tensor *tenso
     if (status == NPU_OK)
         status = read_shape(b, shape, tensor->name, tensor->shape, &tensor->rank);
     if (status == NPU_OK)
-        status = choose(b, map, "dtype", npu_dtype_names, &dtype);
+        status = npu_yaml_choice(node, "dtype", npu_dtype_names, &dtype, b->err);
     if (status == NPU_OK)
         status = choose(b, map, "class", npu_class_names, &class_);
     if (status == NPU_OK)
