@@ -87,7 +87,8 @@ npu_status npu_aicpu_cores(const npu_die *die, npu_trace *trace, npu_error *err)
 
 static bool allocate(npu_aicpu *a) {
     size_t tasks = (size_t)a->graph->task_count + 1;
-    size_t resolves = (size_t)a->die->aicpu.pop_batch + 2; // one status read ends at most two
+    // One status read ends at most two tasks; dummies come in batches.
+    size_t resolves = (size_t)fmin(a->die->aicpu.pop_batch, a->graph->task_count) + 2;
     int *ready_next = npu_arena_alloc(&a->arena, tasks, sizeof *ready_next);
     int *early_next = npu_arena_alloc(&a->arena, tasks, sizeof *early_next);
     a->tasks = npu_arena_alloc(&a->arena, tasks, sizeof *a->tasks);

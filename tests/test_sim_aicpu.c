@@ -346,6 +346,20 @@ static void bad_dies(void **state) {
     done(f);
 }
 
+static void no_blocks(void **state) {
+    (void)state;
+    fixture *f = made_up(1, 1);
+    task(f, "empty", NPU_AIC, 0, 1000);
+    npu_error err = {0};
+    npu_aicpu_hooks hooks = {kernel_start, f};
+    assert_int_equal(npu_aicpu_cores(&f->die, &f->trace, &err), NPU_OK);
+    assert_int_equal(
+        npu_aicpu_new(&f->die, &f->graph, f->engine, &hooks, &f->trace, &f->aicpu, &err),
+        NPU_BAD_INPUT);
+    assert_string_equal(err.text, "task 'empty' has no blocks");
+    done(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_block),
@@ -363,6 +377,7 @@ int main(void) {
         cmocka_unit_test(cycle_is_an_error),
         cmocka_unit_test(kernel_never_ends),
         cmocka_unit_test(bad_dies),
+        cmocka_unit_test(no_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
