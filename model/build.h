@@ -227,8 +227,12 @@ void npu_extent(const npu_arg *window, int64_t *extent, int64_t *count);
 // edges.c
 npu_status npu_build_edges(npu_build *b);
 
-// runs.c: what streaming the first blocks finds.
-npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, npu_warnings *warnings,
-                          npu_error *err);
+// runs.c: what streaming the first blocks finds. atomic[i] becomes true for an argument that
+// is only added to.
+npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, bool *atomic,
+                          npu_warnings *warnings, npu_error *err);
+// races.c: warns of tasks that touch the same memory in no order.
+npu_status npu_check_races(const npu_graph *graph, const bool *atomic, npu_warnings *warnings,
+                           npu_error *err);
 
 #endif

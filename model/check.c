@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "build.h"
@@ -121,5 +122,12 @@ npu_status npu_graph_check(const npu_graph *graph, const npu_walls *walls, npu_w
         if (status != NPU_OK)
             return status;
     }
-    return npu_check_runs(graph, walls, warnings, err);
+    bool *atomic = calloc((size_t)graph->arg_count + 1, sizeof *atomic);
+    if (atomic == NULL)
+        return npu_fail_memory(err);
+    npu_status status = npu_check_runs(graph, walls, atomic, warnings, err);
+    if (status == NPU_OK)
+        status = npu_check_races(graph, atomic, warnings, err);
+    free(atomic);
+    return status;
 }

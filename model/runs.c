@@ -14,15 +14,22 @@ enum { FIRST_OPS = 4096, OTHER_OPS = 128 };
 typedef struct arg_runs { // of one argument
     int64_t shortest;     // run below the line; 0 when there is none
     int64_t count;        // of such runs
+    bool added;           // by an atomic store
+    bool plain;           // moved in any other way
 } arg_runs;
 
 static void note_op(const npu_op *op, const npu_walls *walls, const npu_task *task,
                     arg_runs *runs) {
-    bool moves = op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE;
-    if (!moves || op->gm.run >= walls->line)
+    if (op->kind != NPU_OP_LOAD && op->kind != NPU_OP_STORE)
         return;
     assert(op->gm.arg >= 0 && op->gm.arg < task->arg_count);
     arg_runs *r = &runs[op->gm.arg];
+    if (op->kind == NPU_OP_STORE && op->atomic)
+        r->added = true;
+    else
+        r->plain = true;
+    if (op->gm.run >= walls->line)
+        return;
     if (r->count == 0 || op->gm.run < r->shortest)
         r->shortest = op->gm.run;
     r->count += (int64_t)op->gm.rows[0] * op->gm.rows[1];
@@ -76,28 +83,31 @@ static void warn_runs(const npu_graph *graph, const npu_task *task, const arg_ru
     }
 }
 
-npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, npu_warnings *warnings,
-                          npu_error *err) {
-    int most_args = 1;
-    for (int i = 0; i < graph->task_count; i++)
-        if (graph->tasks[i].arg_count > most_args)
-            most_args = graph->tasks[i].arg_count;
-    bool *seen = calloc((size_t)graph->func_count + 1, sizeof *seen);
-    arg_runs *runs = calloc((size_t)most_args, sizeof *runs);
-    npu_status status = seen != NULL && runs != NULL ? NPU_OK : npu_fail_memory(err);
+npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, bool *atomic,
+                          npu_warnings *warnings, npu_error *err) {
+    // Per function: the first task, whose arguments stand for those of the others.
+    int *first_of = malloc(((size_t)graph->func_count + 1) * sizeof *first_of);
+    arg_runs *runs = calloc((size_t)graph->arg_count + 1, sizeof *runs);
+    npu_status status = first_of != NULL && runs != NULL ? NPU_OK : npu_fail_memory(err);
+    for (int i = 0; status == NPU_OK && i < graph->func_count; i++)
+        first_of[i] = -1;
     for (int i = 0; status == NPU_OK && i < graph->task_count; i++) {
         const npu_task *task = &graph->tasks[i];
         if (task->program == NULL)
             continue;
-        bool first = !seen[task->func];
-        seen[task->func] = true;
-        for (int a = 0; first && a < task->arg_count; a++)
-            runs[a] = (arg_runs){0};
-        status = stream_task(task, first, walls, runs, err);
+        bool first = first_of[task->func] < 0;
+        if (first)
+            first_of[task->func] = i;
+        status = stream_task(task, first, walls, runs + task->first_arg, err);
         if (status == NPU_OK && first)
-            warn_runs(graph, task, runs, walls, warnings);
+            warn_runs(graph, task, runs + task->first_arg, walls, warnings);
+        const npu_task *like = &graph->tasks[first_of[task->func]];
+        for (int a = 0; a < task->arg_count && a < like->arg_count; a++) {
+            const arg_runs *r = &runs[like->first_arg + a];
+            atomic[task->first_arg + a] = r->added && !r->plain;
+        }
     }
-    free(seen);
+    free(first_of);
     free(runs);
     return status;
 }
