@@ -203,9 +203,13 @@ static void end_block(void *owner, int64_t tag) {
     row->read_bytes = core->read_bytes;
     row->write_bytes = core->write_bytes;
     row->ops = core->row_ops;
+    core->mixes += all->graph->tasks[row->task].engine == NPU_MIX;
     core->pending_events--;
     core->row = -1;
-    all->hooks.done(all->hooks.owner, core->index);
+    core->ending = false;
+    npu_core_check_mates(core);
+    if (all->status == NPU_OK)
+        all->hooks.done(all->hooks.owner, core->index);
 }
 
 // True when every op has its finish; *at is the latest.
@@ -224,7 +228,9 @@ static bool block_finished(const core_state *core, double *at) {
 
 void npu_core_advance(core_state *core) {
     npu_cores *all = core->all;
-    if (core->advancing || core->row < 0 || all->status != NPU_OK)
+    if (core->row < 0 || core->ending || all->status != NPU_OK)
+        return;
+    if (core->advancing)
         return; // the loop below, further up the stack, sees what changed
     core->advancing = true;
     bool changed = true;
@@ -242,10 +248,11 @@ void npu_core_advance(core_state *core) {
     if (all->status != NPU_OK)
         return;
     if (block_finished(core, &at)) {
+        core->ending = true;
         core->pending_events++;
         npu_engine_delay(all->engine, fmax(0, at - npu_engine_now(all->engine)), end_block, core,
                          0);
-    } else if (core->pending_events == 0) {
+    } else {
         npu_core_check_stuck(core);
     }
 }

@@ -62,7 +62,9 @@ typedef struct core_state {
     int index;
     npu_engine_type type;
     int cluster, lane;
-    int row; // of the trace, -1 when idle
+    int row;        // of the trace, -1 when idle
+    uint32_t mixes; // MIX blocks that have ended here; a cluster's cores take them in one order
+    bool ending;    // the event that ends the block is under way
     npu_stream stream;
     bool more;    // the stream has not ended
     bool fetched; // `op` holds an op that S has not issued yet
@@ -71,7 +73,8 @@ typedef struct core_state {
     double s_busy; // ns
     pipe_state pipes[NPU_PIPE_COUNT];
     slot_use slots[INSTANCES];
-    int pending_events; // timers and flows of this core under way
+    int pending_events; // timers and flows of this block under way
+    bool waking;        // another core has changed a flag; also between blocks
     bool advancing;
     flag_line flags[FLAGS]; // raised by this core
     uint32_t taken[FLAGS];  // times this core has waited for each flag
@@ -123,7 +126,9 @@ bool npu_core_transfer(core_state *core, npu_pipe pipe);
 bool npu_core_raise(core_state *core, int flag, double at);
 // Takes a flag: false while it was not raised often enough; *at is then when it could go on.
 bool npu_core_take(core_state *core, int flag, double *at);
-// Called when a core cannot go on: fails when its block can never end.
+// The core has nothing under way: fails when its block can never end.
 void npu_core_check_stuck(core_state *core);
+// A block has ended on this core: the others of its cluster may wait in vain now.
+void npu_core_check_mates(core_state *core);
 
 #endif

@@ -27,14 +27,14 @@ static uint32_t taken_by_all(const core_state *core, int flag) {
 static void wake(void *owner, int64_t tag) {
     (void)tag;
     core_state *core = owner;
-    core->pending_events--;
+    core->waking = false;
     npu_core_advance(core);
 }
 
 static void wake_soon(core_state *core) {
-    if (core->row < 0)
+    if (core->row < 0 || core->ending || core->waking)
         return;
-    core->pending_events++;
+    core->waking = true;
     npu_engine_delay(core->all->engine, 0, wake, core, 0);
 }
 
@@ -83,29 +83,41 @@ bool npu_core_take(core_state *core, int flag, double *at) {
     return true;
 }
 
+// ---- blocks that can never end -------------------------------------------------------------
+
+static const npu_task *task_of(const core_state *core) {
+    return &core->all->graph->tasks[core->all->trace->rows[core->row].task];
+}
+
+// Whether a mate may still raise or take a flag in the MIX block that `core` is in.
+static bool may_act(const core_state *mate, const core_state *core) {
+    if (mate->mixes != core->mixes)
+        return mate->mixes < core->mixes;
+    if (mate->row < 0 || task_of(mate)->engine != NPU_MIX)
+        return true; // it will come to it
+    return mate->pending_events > 0 || mate->waking;
+}
+
 // A block can never end when every core that could raise a flag for it has come to rest: it is
 // done with the block or waits as well.
 void npu_core_check_stuck(core_state *core) {
     npu_cores *all = core->all;
-    const npu_trace *trace = all->trace;
-    const npu_row *row = &trace->rows[core->row];
-    const npu_task *task = &all->graph->tasks[row->task];
+    const npu_task *task = task_of(core);
+    if (core->pending_events > 0 || core->waking)
+        return;
     const core_state *mates[3] = {aic_of(core), aiv_of(core, 0), aiv_of(core, 1)};
-    if (task->engine == NPU_MIX) {
-        for (int i = 0; i < 3; i++) {
-            const core_state *mate = mates[i];
-            bool here = mate->row >= 0 && trace->rows[mate->row].task == row->task &&
-                        trace->rows[mate->row].block == row->block;
-            bool past = false; // the mate has run its half already
-            for (int r = trace->row_count - 1; r >= 0 && !here && !past; r--)
-                past = trace->rows[r].core == mate->index && trace->rows[r].task == row->task &&
-                       trace->rows[r].block == row->block && trace->rows[r].ops > 0;
-            if ((here && mate->pending_events > 0) || (!here && !past))
-                return;
-        }
-    }
+    for (int i = 0; i < 3 && task->engine == NPU_MIX; i++)
+        if (may_act(mates[i], core))
+            return;
     npu_core_fail(all, npu_fail(&all->error, NPU_BAD_INPUT, task->pos,
                                 "task '%s' cannot end: kernel '%s' waits for a cross-core flag "
                                 "that is never raised",
                                 task->name, task->program->kernel));
+}
+
+void npu_core_check_mates(core_state *core) {
+    core_state *mates[3] = {aic_of(core), aiv_of(core, 0), aiv_of(core, 1)};
+    for (int i = 0; i < 3 && core->all->status == NPU_OK; i++)
+        if (mates[i]->row >= 0)
+            npu_core_check_stuck(mates[i]);
 }
