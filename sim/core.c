@@ -120,13 +120,11 @@ static bool issue(core_state *core, const npu_op *op) {
 static bool do_scalar(core_state *core, const npu_op *op) {
     npu_cores *all = core->all;
     double cost = all->die->scalar.issue * all->cycle;
-    double at = 0;
     if (op->kind == NPU_OP_WAIT) {
-        if (!npu_core_take(core, op->flag, &at))
+        if (!npu_core_take(core, op->flag, &core->s_time))
             return false;
-        core->s_time = fmax(core->s_time, at);
     } else if (op->kind == NPU_OP_SIGNAL) {
-        if (!npu_core_raise(core, op->flag, core->s_time))
+        if (!npu_core_raise(core, op->flag, &core->s_time))
             return false;
     } else if (op->kind == NPU_OP_PREFETCH) {
         cost += all->die->sdma.issue;
@@ -173,15 +171,15 @@ static bool resolve_fixed(core_state *core, npu_pipe which) {
     if (p->resolved == p->issued)
         return false;
     queued *q = queue_at(p, p->resolved + 1);
-    double t = 0;
-    if (!npu_core_ready(core, q, NPU_PIPE_COUNT, &t))
+    double start = 0;
+    if (!npu_core_ready(core, q, NPU_PIPE_COUNT, &start))
         return false;
-    if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &t))
+    start = fmax(start, p->free);
+    if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &start))
         return false;
-    double start = fmax(fmax(t, q->arrival), p->free);
     if (q->kind == NPU_OP_SIGNAL) {
         start = fmax(start, p->finish); // it tells that what stands before it is done
-        if (!npu_core_raise(core, q->flag, start))
+        if (!npu_core_raise(core, q->flag, &start))
             return false;
     }
     p->starts[++p->started % QUEUE] = start;

@@ -12,7 +12,8 @@ enum {
     QUEUE = 64,      // places in a pipe's queue; the die's depth is at most this
     HISTORY = 256,   // finish times a pipe remembers
     FLAGS = 11,      // cross-core flag ids 0 to 10
-    FLAG_POSTS = 16, // a flag counts to 15 (hardware notes 1b)
+    FLAG_MOST = 15,  // a flag counts to 15 (hardware notes 1b)
+    FLAG_POSTS = 16, // times remembered of each flag
     INSTANCES = 256, // slot copies of one program
 };
 
@@ -51,10 +52,10 @@ typedef struct slot_use {
     uint32_t read[NPU_PIPE_COUNT];
 } slot_use;
 
-// What one core raised and how often another has taken it.
+// The times at which one core raised a flag, or took it.
 typedef struct flag_line {
-    uint32_t raised;
-    double at[FLAG_POSTS];
+    uint32_t count;
+    double at[FLAG_POSTS]; // of the n-th (from 0) at n % FLAG_POSTS
 } flag_line;
 
 typedef struct core_state {
@@ -76,8 +77,10 @@ typedef struct core_state {
     int pending_events; // timers and flows of this block under way
     bool waking;        // another core has changed a flag; also between blocks
     bool advancing;
-    flag_line flags[FLAGS]; // raised by this core
-    uint32_t taken[FLAGS];  // times this core has waited for each flag
+    flag_line raised[FLAGS]; // by this core
+    flag_line taken[FLAGS];  // by this core: it has waited for them
+    npu_op_kind held;        // what a pipe of this core was held at last: SIGNAL or WAIT
+    int held_flag;
     uint32_t row_ops;
     int64_t read_bytes, write_bytes;
 } core_state;
@@ -121,10 +124,10 @@ void npu_core_resolve(core_state *core, npu_pipe pipe, double finish);
 bool npu_core_transfer(core_state *core, npu_pipe pipe);
 
 // flags.c
-// Raises a flag of this core at `at` (ns, may lie ahead). False when it is raised 15 times
-// more than it was waited for: the raiser must wait.
-bool npu_core_raise(core_state *core, int flag, double at);
-// Takes a flag: false while it was not raised often enough; *at is then when it could go on.
+// Raises a flag of this core at *at (ns, may lie ahead), which becomes later when the count is
+// full until then. False when it is full and nobody has taken the flag yet.
+bool npu_core_raise(core_state *core, int flag, double *at);
+// Takes a flag at *at, which becomes later when it is raised later. False while it is not.
 bool npu_core_take(core_state *core, int flag, double *at);
 // The core has nothing under way: fails when its block can never end.
 void npu_core_check_stuck(core_state *core);

@@ -15,14 +15,6 @@ static core_state *aiv_of(const core_state *core, int lane) {
     return &core->all->cores[core->all->clusters + 2 * core->cluster + lane];
 }
 
-// How often everyone who waits for a flag of `core` has taken it.
-static uint32_t taken_by_all(const core_state *core, int flag) {
-    if (core->type == NPU_AIV)
-        return aic_of(core)->taken[flag];
-    uint32_t a = aiv_of(core, 0)->taken[flag], b = aiv_of(core, 1)->taken[flag];
-    return a < b ? a : b;
-}
-
 // The other side goes on from an event of its own, so that cores never run inside each other.
 static void wake(void *owner, int64_t tag) {
     (void)tag;
@@ -47,38 +39,60 @@ static void wake_peers(core_state *core) {
     wake_soon(aiv_of(core, 1));
 }
 
-bool npu_core_raise(core_state *core, int flag, double at) {
-    assert(flag >= 0 && flag < FLAGS);
-    flag_line *line = &core->flags[flag];
-    if (line->raised - taken_by_all(core, flag) >= FLAG_POSTS - 1)
+static void add(flag_line *line, double at) {
+    line->at[line->count++ % FLAG_POSTS] = at;
+}
+
+// Makes *at not earlier than the n-th time of a line; false while there is none.
+static bool not_before(const flag_line *line, uint32_t nth, double *at) {
+    if (line->count <= nth)
         return false;
-    line->at[line->raised++ % FLAG_POSTS] = at;
-    wake_peers(core);
+    assert(line->count - nth <= FLAG_POSTS);
+    *at = fmax(*at, line->at[nth % FLAG_POSTS]);
     return true;
 }
 
-static bool raised_at(const core_state *by, int flag, uint32_t nth, double *at) {
-    const flag_line *line = &by->flags[flag];
-    if (line->raised <= nth)
-        return false;
-    assert(line->raised - nth < FLAG_POSTS);
-    *at = fmax(*at, line->at[nth % FLAG_POSTS]);
+// The same for all on the other side of a core's flags: what they raised, or what they took.
+static bool peers_not_before(const core_state *core, bool raised, int flag, uint32_t nth,
+                             double *at) {
+    const core_state *peers[2] = {aic_of(core), NULL};
+    if (core->type == NPU_AIC) {
+        peers[0] = aiv_of(core, 0);
+        peers[1] = aiv_of(core, 1);
+    }
+    for (int i = 0; i < 2 && peers[i] != NULL; i++)
+        if (!not_before(raised ? &peers[i]->raised[flag] : &peers[i]->taken[flag], nth, at))
+            return false;
+    return true;
+}
+
+static bool held(core_state *core, npu_op_kind kind, int flag) {
+    core->held = kind;
+    core->held_flag = flag;
+    return false;
+}
+
+bool npu_core_raise(core_state *core, int flag, double *at) {
+    assert(flag >= 0 && flag < FLAGS);
+    flag_line *line = &core->raised[flag];
+    double when = *at;
+    if (line->count >= FLAG_MOST && // room for one more came when this one was taken:
+        !peers_not_before(core, false, flag, line->count - FLAG_MOST, &when))
+        return held(core, NPU_OP_SIGNAL, flag);
+    *at = when;
+    add(line, when);
+    wake_peers(core);
     return true;
 }
 
 bool npu_core_take(core_state *core, int flag, double *at) {
     assert(flag >= 0 && flag < FLAGS);
-    uint32_t nth = core->taken[flag];
+    flag_line *line = &core->taken[flag];
     double when = 0;
-    if (core->type == NPU_AIV) {
-        if (!raised_at(aic_of(core), flag, nth, &when))
-            return false;
-    } else if (!raised_at(aiv_of(core, 0), flag, nth, &when) ||
-               !raised_at(aiv_of(core, 1), flag, nth, &when)) {
-        return false;
-    }
-    core->taken[flag]++;
+    if (!peers_not_before(core, true, flag, line->count, &when))
+        return held(core, NPU_OP_WAIT, flag);
     *at = fmax(*at, when + core->all->die->scalar.flag * core->all->cycle);
+    add(line, *at);
     wake_peers(core); // a raiser may be held by a full count
     return true;
 }
@@ -109,10 +123,13 @@ void npu_core_check_stuck(core_state *core) {
     for (int i = 0; i < 3 && task->engine == NPU_MIX; i++)
         if (may_act(mates[i], core))
             return;
+    bool waits = core->held == NPU_OP_WAIT;
     npu_core_fail(all, npu_fail(&all->error, NPU_BAD_INPUT, task->pos,
-                                "task '%s' cannot end: kernel '%s' waits for a cross-core flag "
-                                "that is never raised",
-                                task->name, task->program->kernel));
+                                "task '%s' cannot end: kernel '%s' %s cross-core flag %d, which is "
+                                "never %s",
+                                task->name, task->program->kernel,
+                                waits ? "waits for" : "is held by the full count of",
+                                core->held_flag, waits ? "raised" : "taken"));
 }
 
 void npu_core_check_mates(core_state *core) {

@@ -65,9 +65,9 @@ static bool ask_next(core_state *core, npu_pipe which) {
     double now = npu_engine_now(core->all->engine), at = 0;
     if (!npu_core_ready(core, q, which, &at))
         return false;
+    at = fmax(at, p->free);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
         return false;
-    at = fmax(fmax(at, q->arrival), p->free);
     if (is_transfer(q) && at > now) {
         p->waiting = true;
         core->pending_events++;
@@ -122,6 +122,22 @@ static void moved(void *owner, int64_t tag) {
     npu_core_advance(core);
 }
 
+// A flag tells of stores that others can see. The pipe does not stand still until they can,
+// only where the count of the flag is full.
+static bool pass_flag(core_state *core, npu_pipe which, const queued *q) {
+    pipe_state *p = &core->pipes[which];
+    double finish = fmax(q->last_at, p->finish);
+    if (q->kind == NPU_OP_SIGNAL) {
+        double seen = fmax(q->last_at, p->visible), at = seen;
+        if (!npu_core_raise(core, q->flag, &at))
+            return false;
+        if (at > seen)
+            finish = at;
+    }
+    npu_core_resolve(core, which, finish);
+    return true;
+}
+
 // Starts moving, or finishes, the oldest op that was asked for; true when it did.
 static bool move_next(core_state *core, npu_pipe which) {
     pipe_state *p = &core->pipes[which];
@@ -129,13 +145,8 @@ static bool move_next(core_state *core, npu_pipe which) {
         return false;
     queued *q = queue_at(p, p->resolved + 1);
     double now = npu_engine_now(core->all->engine);
-    if (!is_transfer(q)) {
-        double at = fmax(q->last_at, q->kind == NPU_OP_SIGNAL ? p->visible : p->finish);
-        if (q->kind == NPU_OP_SIGNAL && !npu_core_raise(core, q->flag, at))
-            return false;
-        npu_core_resolve(core, which, fmax(q->last_at, p->finish));
-        return true;
-    }
+    if (!is_transfer(q))
+        return pass_flag(core, which, q);
     p->flowing = true;
     core->pending_events++;
     double at = fmax(q->first_at, p->finish);
