@@ -7,6 +7,7 @@
 // libyaml's header. <yaml.h> would find ours again, since this folder is searched first.
 #include <../include/yaml.h>
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +48,22 @@ static npu_pos offset_pos(const reader *r, size_t offset) {
     return pos;
 }
 
+// The usual mistake behind libyaml's "found character that cannot start any token".
+static bool is_tab(const reader *r, yaml_mark_t mark) {
+    size_t at = 0;
+    for (size_t line = 0; line < mark.line && at < r->length; at++)
+        line += r->text[at] == '\n';
+    return mark.column < r->length - at && r->text[at + mark.column] == '\t';
+}
+
 static npu_status parser_failed(reader *r) {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR)
         return npu_fail_memory(r->err);
     npu_pos pos = p->error == YAML_READER_ERROR ? offset_pos(r, p->problem_offset)
                                                 : mark_pos(r, p->problem_mark);
+    if (p->error == YAML_SCANNER_ERROR && is_tab(r, p->problem_mark))
+        return npu_fail(r->err, NPU_BAD_INPUT, pos, "bad YAML: a tab; indent with spaces");
     const char *context = p->context != NULL ? p->context : "";
     return npu_fail(r->err, NPU_BAD_INPUT, pos, "bad YAML: %s%s%s",
                     p->problem != NULL ? p->problem : "unknown problem", *context ? " " : "",
@@ -384,6 +395,14 @@ npu_status npu_yaml_bool(const npu_yaml *node, const char *what, bool *value, np
                     node->text);
 }
 
+// "; there are row, col"
+static void list_names(const char *const *names, int count, char *buf, size_t size) {
+    size_t used = 0;
+    for (int i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", i == 0 ? "; there are " : ", ",
+                                 names[i]);
+}
+
 npu_status npu_yaml_choice(const npu_yaml *node, const char *what, const char *const *names,
                            int *index, npu_error *err) {
     npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, err);
@@ -394,9 +413,15 @@ npu_status npu_yaml_choice(const npu_yaml *node, const char *what, const char *c
         *index = at;
         return NPU_OK;
     }
-    char hint[128];
-    return npu_fail(err, NPU_BAD_INPUT, node->pos, "unknown %s '%s'%s", what, node->text,
-                    npu_did_you_mean(node->text, names, at, hint, sizeof hint));
+    char hint[512];
+    npu_did_you_mean(node->text, names, at, hint, sizeof hint);
+    if (hint[0] == '\0')
+        list_names(names, at, hint, sizeof hint);
+    return npu_fail(err, NPU_BAD_INPUT, node->pos, "unknown %s '%s'%s", what, node->text, hint);
+}
+
+static bool same_letter(char a, char b) {
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 static int least(int a, int b) {
@@ -404,6 +429,7 @@ static int least(int a, int b) {
 }
 
 // Edits (insert, drop, change, swap of neighbours) from a to b, both at most MAX_WORD long.
+// Upper and lower case are the same.
 static int edit_distance(const char *a, int a_length, const char *b, int b_length) {
     assert(a_length <= MAX_WORD && b_length <= MAX_WORD);
     int rows[3][MAX_WORD + 1]; // row i of the table is rows[i % 3]
@@ -414,8 +440,10 @@ static int edit_distance(const char *a, int a_length, const char *b, int b_lengt
         const int *above = rows[(i + 2) % 3];
         row[0] = i;
         for (int j = 1; j <= b_length; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            row[j] = least(least(above[j], row[j - 1]) + 1,
+                           above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1]))
                 row[j] = least(row[j], rows[(i + 1) % 3][j - 2] + 1);
         }
     }
@@ -433,6 +461,8 @@ const char *npu_nearest(const char *word, const char *const *names, int count) {
         if (other > MAX_WORD)
             continue;
         int distance = edit_distance(word, (int)length, names[i], (int)other);
+        if (distance >= (int)length && distance >= (int)other)
+            continue; // nothing in common
         if (distance < best || (distance == best && nearest == NULL)) {
             best = distance;
             nearest = names[i];

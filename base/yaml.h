@@ -41,12 +41,14 @@ npu_status npu_yaml_keys(const npu_yaml *map, const char *what, const char *cons
                          npu_error *err);
 // true or false, nothing else: "WHAT must be true or false, not 'X'".
 npu_status npu_yaml_bool(const npu_yaml *node, const char *what, bool *value, npu_error *err);
-// The index in the NULL-terminated `names`, or "unknown WHAT 'X'; did you mean 'Y'?".
+// The index in the NULL-terminated `names`, or "unknown WHAT 'X'; did you mean 'Y'?", or all
+// names when none is near.
 npu_status npu_yaml_choice(const npu_yaml *node, const char *what, const char *const *names,
                            int *index, npu_error *err);
 
-// The name closest to `word` (edit distance with transpositions, at most a third of its
-// length and at least 1), or NULL. `names` has `count` entries.
+// The name closest to `word` (edit distance with transpositions, the case of letters aside; at
+// most a third of its length and at least 1, and something in common), or NULL. `names` has
+// `count` entries.
 const char *npu_nearest(const char *word, const char *const *names, int count);
 // "; did you mean 'X'?" or "" into buf; returns buf.
 const char *npu_did_you_mean(const char *word, const char *const *names, int count, char *buf,

@@ -177,8 +177,9 @@ static void bad_yaml_is_reported_in_one_line_with_its_place(void **state) {
     assert_refused(f, "a: [1, 2\nb: 3\n",
                    "t.yaml:2:2: bad YAML: did not find expected ',' or ']' while parsing a flow "
                    "sequence");
-    assert_refused(f, "a:\n\t- 1\n",
-                   "t.yaml:2:1: bad YAML: found character that cannot start any token while "
+    assert_refused(f, "a:\n\t- 1\n", "t.yaml:2:1: bad YAML: a tab; indent with spaces");
+    assert_refused(f, "a: @b\n",
+                   "t.yaml:1:4: bad YAML: found character that cannot start any token while "
                    "scanning for the next token");
 }
 
@@ -315,7 +316,8 @@ static void a_choice_gives_the_index_or_the_nearest_word(void **state) {
     npu_error other = {0};
     assert_int_equal(npu_yaml_choice(f->root->items[2], "type", names, &index, &other),
                      NPU_BAD_INPUT);
-    assert_string_equal(other.text, "t.yaml:1:14: unknown type 'zebra'");
+    assert_string_equal(other.text,
+                        "t.yaml:1:14: unknown type 'zebra'; there are fp16, bf16, int8");
 }
 
 static void the_nearest_name_is_within_a_third_of_the_word(void **state) {
@@ -326,6 +328,9 @@ static void the_nearest_name_is_within_a_third_of_the_word(void **state) {
     assert_null(npu_nearest("teil", names, 3));                          // two edits of 4 letters
     assert_string_equal(npu_nearest("badnwith", names, 3), "bandwidth"); // swap + missing letter
     assert_null(npu_nearest("bandits", names, 3));                       // 4 edits of 7 letters
+    assert_string_equal(npu_nearest("TILE", names, 3), "tile");          // only the case differs
+    assert_string_equal(npu_nearest("t", names, 3), "tm");               // one letter missing
+    assert_null(npu_nearest("x", (const char *[]){"y"}, 1));             // nothing in common
     assert_null(npu_nearest("x", names, 0));
 }
 

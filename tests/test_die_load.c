@@ -177,7 +177,8 @@ static void wrong_shapes_are_refused(void **state) {
                "@/T.yaml:3:8: clock must be a value or [value, high|medium|low, \"source\"]");
     assert_bad(BASE "clock: [1GHz, hihg, x]\n",
                "@/T.yaml:3:15: unknown confidence 'hihg'; did you mean 'high'?");
-    assert_bad(BASE "clock: [1GHz, unsure, x]\n", "@/T.yaml:3:15: unknown confidence 'unsure'");
+    assert_bad(BASE "clock: [1GHz, unsure, x]\n",
+               "@/T.yaml:3:15: unknown confidence 'unsure'; there are high, medium, low");
     assert_bad(BASE "clock: [1GHz, high, \"\"]\n",
                "@/T.yaml:3:22: the source of clock must be a text");
     assert_bad(BASE "clock: [1GHz, high, [x]]\n",
