@@ -21,6 +21,7 @@ typedef struct storage_state {
     int creator; // task, or -1
     int creator_arg;
     bool written; // by any task so far
+    bool warned;
 } storage_state;
 
 typedef struct inference {
@@ -34,6 +35,7 @@ typedef struct inference {
 
 static npu_status add_edge(inference *in, npu_edge edge) {
     npu_build *b = in->b;
+    assert(edge.pred >= 0 && edge.pred < edge.succ);
     npu_status status = NPU_GROW(b, edges, edge_count, edge_capacity, b->err);
     if (status == NPU_OK)
         b->edges[b->edge_count++] = edge;
@@ -162,16 +164,19 @@ static npu_status register_arg(inference *in, int task, int arg_index) {
     return NPU_OK;
 }
 
-static void warn_unwritten(const inference *in, const npu_task *task, const npu_arg *arg) {
+static void warn_unwritten(inference *in, const npu_task *task, const npu_arg *arg) {
     const npu_tensor *tensor = &in->b->tensors[arg->tensor];
     const npu_tensor *storage = &in->b->tensors[tensor->storage];
+    storage_state *state = state_of(in, arg);
     bool reads = arg->access == NPU_IN || arg->access == NPU_INOUT;
-    if (reads && !storage->external && !state_of(in, arg)->written &&
-        storage->class_ != NPU_HANDOFF)
-        npu_warn(in->b->warnings, arg->pos,
-                 "task '%s' reads '%s', which no task before it writes; if it exists before the "
-                 "run, say `external: true`",
-                 task->name, storage->name);
+    bool exists = storage->external || state->written || storage->class_ == NPU_HANDOFF;
+    if (!reads || exists || state->warned)
+        return;
+    state->warned = true;
+    npu_warn(in->b->warnings, arg->pos,
+             "task '%s' reads '%s', which no task before it writes; if it exists before the "
+             "run, say `external: true`",
+             task->name, storage->name);
 }
 
 static npu_status infer_task(inference *in, int index) {
@@ -284,6 +289,7 @@ npu_status npu_build_edges(npu_build *b) {
     for (int i = 0; i < b->tensor_count; i++)
         in.storages[i] = (storage_state){.newest = -1, .creator = -1};
     npu_status status = infer(&in);
+    assert(status != NPU_OK || in.late == NULL);
     free(in.entries);
     return status;
 }

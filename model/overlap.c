@@ -18,6 +18,7 @@ void npu_extent(const npu_arg *window, int64_t *extent, int64_t *count) {
 // The same elements in as few dimensions as possible, largest stride first.
 static npu_arg simplify(const npu_arg *window) {
     npu_arg out = {.offset = window->offset};
+    assert(window->rank <= NPU_MAX_RANK && window->offset >= 0);
     for (int i = 0; i < window->rank; i++) {
         if (window->shape[i] == 1)
             continue;

@@ -232,6 +232,7 @@ static const char *show_region(const char *name, const npu_dim *dims, int count,
 npu_status npu_cut(npu_build *b, const char *name, const npu_dim *dims, int count, npu_pos pos,
                    npu_arg *window) {
     char shown[256];
+    assert(count <= NPU_MAX_RANK && window->rank <= NPU_MAX_RANK);
     show_region(name, dims, count, shown, sizeof shown);
     if (count != window->rank)
         return npu_fail(b->err, NPU_BAD_INPUT, pos, "%s names %d dimension%s, but '%s' has %d",

@@ -78,7 +78,7 @@ static const struct {
      "g.yaml:1:25: 'tensor' is for lists; here the name stands in front"},
     {"tensors: { x: [8] }\n" D, "g.yaml:1:15: a tensor must be a map"},
     {"tensors: { x: { shape: [8, 8], dtype: int8 }, v: { view: y } }\n" D,
-     "g.yaml:1:58: unknown tensor 'y'; did you mean 'x'?"},
+     "g.yaml:1:58: unknown tensor 'y'"},
     {"tensors: { x: { shape: [8, 8], dtype: int8 }, v: { view: x, dtype: int8 } }\n" D,
      "g.yaml:1:61: 'dtype' cannot be given for the view 'v'; what it is a view of has it"},
     {"tensors: { x: { shape: [8, 8], dtype: int8 }, v: { view: { of: x, offset: [1, 1] } } }\n" D,
@@ -129,7 +129,7 @@ static const struct {
     {KERNELS X "tasks: [{ task: t, kernel: read, x: \"x[0 : 8, :][0]\" }]\n",
      "g.yaml:10:38: 'x[0 : 8, :][0]' has too many brackets"},
     {KERNELS X "tasks: [{ task: t, kernel: read, x: \"y\" }]\n",
-     "g.yaml:10:38: unknown tensor 'y'; did you mean 'x'?"},
+     "g.yaml:10:38: unknown tensor 'y'"},
     {KERNELS X "tasks: [{ task: t, kernel: read, x: \"\" }]\n",
      "g.yaml:10:38: '' is no name like x, x[i] or part.x"},
     {KERNELS "tensors: [{ tensor: \"ww[0]\", shape: [8], dtype: int8 }]\n"
@@ -146,13 +146,13 @@ static const struct {
     {KERNELS X "tasks: [{ task: t, kernel: use, x: x }]\n",
      "g.yaml:10:9: task 't': kernel 'use' needs the argument 'y'"},
     {KERNELS X "tasks: [{ task: t, kernel: use, x: x, y: x, z: x }]\n",
-     "g.yaml:10:45: unknown key 'z' in task 't'; did you mean 'x'?"},
+     "g.yaml:10:45: unknown key 'z' in task 't'"},
     {KERNELS X "tasks: [{ task: t, kernel: use, x: x, y: x, gird: { a: 1 } }]\n",
      "g.yaml:10:45: unknown key 'gird' in task 't'; did you mean 'grid'?"},
     {KERNELS X "tasks: [{ task: t, kernel: use, x: x, y: [x] }]\n",
      "g.yaml:10:42: an argument must be a single value"},
     {KERNELS X "tasks: [{ task: t, kernel: use, x: x, args: { z: x } }]\n",
-     "g.yaml:10:47: unknown key 'z' in args; did you mean 'x'?"},
+     "g.yaml:10:47: unknown key 'z' in args"},
     {KERNELS X "tasks: [{ task: t, kernel: read, x: { tensor: x, access: inn } }]\n",
      "g.yaml:10:58: access must be in, out, inout, out_existing or no_dep, not 'inn'"},
     {KERNELS X "tasks: [{ task: t, kernel: read, x: { tensor: x, access: out } }]\n",
@@ -240,8 +240,9 @@ static const struct {
     {"tasks: [{ include: a.yaml }]\n",
      "b.yaml:1:20: a file includes itself: a.yaml -> b.yaml -> a.yaml",
      "tasks: [{ include: b.yaml }]\n", "tasks: [{ include: a.yaml }]\n"},
-    {"tasks: [{ include: a.yaml, with: { n: 1 } }]\n",
-     "g.yaml:1:36: 'a.yaml' has no parameter 'n'; did you mean 'm'?", "params: { m: 1 }\n" D, NULL},
+    {"tasks: [{ include: a.yaml, with: { rosw: 1 } }]\n",
+     "g.yaml:1:36: 'a.yaml' has no parameter 'rosw'; did you mean 'rows'?",
+     "params: { rows: 1 }\n" D, NULL},
     {"tasks: [{ include: a.yaml }]\n", "g.yaml:1:20: 'a.yaml' needs the parameter 'm' in `with:`",
      "params: { m: required }\n" D, NULL},
     {"tasks: [{ include: a.yaml, wiht: { n: 1 } }]\n",
@@ -252,9 +253,9 @@ static const struct {
     {"tasks: [{ include: a.yaml }, { include: a.yaml }]\n",
      "a.yaml:1:9: there is already a task 'd'", D, NULL},
     {"tensors: { h: { shape: [8], dtype: int8 } }\n"
-     "tasks: [{ include: a.yaml, tensors: { xx: h }, as: p }]\n",
-     "g.yaml:2:39: 'a.yaml' has no tensor 'xx'; did you mean 'x'?",
-     "tensors: { x: { shape: [8], dtype: int8 } }\n" D, NULL},
+     "tasks: [{ include: a.yaml, tensors: { wieght: h }, as: p }]\n",
+     "g.yaml:2:39: 'a.yaml' has no tensor 'wieght'; did you mean 'weight'?",
+     "tensors: { weight: { shape: [8], dtype: int8 } }\n" D, NULL},
     {"tensors: { h: { shape: [8], dtype: int8 } }\n"
      "tasks: [{ include: a.yaml, tensors: { x: h }, as: p }]\n",
      "g.yaml:2:39: 'x' of 'a.yaml' is bf16 [8, 2], but 'h' is int8 [8]",
@@ -265,8 +266,7 @@ static const struct {
      "tensors: { x: { shape: [8], dtype: int8 }, v: { view: x } }\n" D, NULL},
     {"tensors: { h: { shape: [8], dtype: int8 } }\n"
      "tasks: [{ include: a.yaml, tensors: { x: g } }]\n",
-     "g.yaml:2:42: unknown tensor 'g'; did you mean 'h'?",
-     "tensors: { x: { shape: [8], dtype: int8 } }\n" D, NULL},
+     "g.yaml:2:42: unknown tensor 'g'", "tensors: { x: { shape: [8], dtype: int8 } }\n" D, NULL},
 };
 
 static void wrong_graphs_get_their_line(void **state) {
@@ -335,9 +335,10 @@ static void includes_end_at_a_depth(void **state) {
 
 static void a_kernel_of_the_folder_is_suggested(void **state) {
     fixture *f = *state;
-    write_file("k.yaml", "engine: aiv\nargs: { x: in }\nprogram: [{ scalar: { ops: 1 } }]\n");
-    refuses(f, X "tasks: [{ task: t, kernel: kk, x: x }]\n",
-            "g.yaml:2:28: unknown kernel 'kk'; did you mean 'k'?");
+    write_file("matmul.yaml", "engine: aiv\nargs: { x: in }\nprogram: [{ scalar: { ops: 1 } }]\n");
+    refuses(f, X "tasks: [{ task: t, kernel: matmull, x: x }]\n",
+            "g.yaml:2:28: unknown kernel 'matmull'; did you mean 'matmul'?");
+    unlink("matmul.yaml");
     write_file("k.yaml", "engine: aib\nargs: { x: in }\nprogram: []\n");
     assert_int_equal(load(f, X "tasks: [{ task: t, kernel: k, x: x }]\n"), NPU_BAD_INPUT);
     assert_memory_equal(f->err.text, "./k.yaml:1:9: ", 14);

@@ -176,6 +176,20 @@ static void arguments_are_windows(void **state) {
     assert_string_equal(g->args[task_of(g, "two")->first_arg].name, "x");
 }
 
+static void a_region_follows_the_index_of_its_tensor(void **state) {
+    const npu_graph *g = loads(
+        *state, KERNELS "tensors:\n"
+                        "  - for: g in 0..2\n"
+                        "    do: [{ tensor: \"o[g]\", shape: [4, 8], dtype: int8, class: cache }]\n"
+                        "tasks:\n"
+                        "  - { task: a, kernel: read, x: \"o[1][2 : 2, :]\" }\n"
+                        "  - { task: b, kernel: read, x: \"o[2 - 1]\" }\n");
+    window_is(g, "a", 0, 16, 2, LIST(2, 8), LIST(8, 1));
+    window_is(g, "b", 0, 0, 2, LIST(4, 8), LIST(8, 1));
+    assert_int_equal(g->args[0].tensor, 1);
+    assert_int_equal(g->args[1].tensor, 1);
+}
+
 static void loops_and_conditions_make_tasks_in_order(void **state) {
     const npu_graph *g = loads(*state, "params: { n: 2, b: 0 }\n"
                                        "tasks:\n"
@@ -392,6 +406,7 @@ int main(void) {
         TEST(a_list_of_tensors_may_loop),
         TEST(views_are_windows_of_a_storage),
         TEST(arguments_are_windows),
+        TEST(a_region_follows_the_index_of_its_tensor),
         TEST(loops_and_conditions_make_tasks_in_order),
         TEST(functions_are_numbered_at_their_first_submission),
         TEST(a_task_sets_its_grid_and_numbers),
