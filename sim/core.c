@@ -14,18 +14,28 @@ void npu_core_fail(npu_cores *cores, npu_status status) {
 
 // ---- dependencies --------------------------------------------------------------------------
 
-bool npu_core_ready(const core_state *core, const queued *q, npu_pipe own, double *at) {
-    double t = q->arrival;
+bool npu_core_ready(const core_state *core, npu_pipe which, queued *q) {
+    bool known = true;
     for (int p = 0; p < NPU_PIPE_COUNT; p++) {
-        if (q->dep[p] == 0 || p == (int)own)
+        if (q->dep[p] == 0 || (p == (int)which && which >= NPU_PIPE_MTE2))
             continue;
-        const pipe_state *pipe = &core->pipes[p];
-        if (q->dep[p] > pipe->resolved)
-            return false;
-        t = fmax(t, finish_of(pipe, q->dep[p]));
+        if (q->dep[p] > core->pipes[p].resolved) {
+            known = false;
+            continue;
+        }
+        q->ready = fmax(q->ready, finish_of(&core->pipes[p], q->dep[p]));
+        q->dep[p] = 0;
     }
-    *at = t;
-    return true;
+    return known;
+}
+
+// Ops in queues take what they wait for with them before it is forgotten.
+static void remember(core_state *core) {
+    for (int p = NPU_PIPE_V; p < NPU_PIPE_COUNT; p++) {
+        pipe_state *pipe = &core->pipes[p];
+        for (uint32_t seq = pipe->resolved + 1; seq <= pipe->issued; seq++)
+            npu_core_ready(core, (npu_pipe)p, queue_at(pipe, seq));
+    }
 }
 
 void npu_core_resolve(core_state *core, npu_pipe which, double finish) {
@@ -34,6 +44,8 @@ void npu_core_resolve(core_state *core, npu_pipe which, double finish) {
     p->finish = fmax(p->finish, finish);
     p->visible = fmax(p->visible, p->finish);
     p->history[++p->resolved % HISTORY] = p->finish;
+    if (p->resolved % (HISTORY / 2) == 0)
+        remember(core);
 }
 
 // A reader waits for the copy's writer; a writer also waits for the readers of what the copy
@@ -104,7 +116,7 @@ static bool issue(core_state *core, const npu_op *op) {
     queued *q = queue_at(p, seq);
     npu_cost fixed = npu_op_cost(all->die, op);
     *q = (queued){.kind = op->kind,
-                  .arrival = core->s_time,
+                  .ready = core->s_time,
                   .busy = fixed.busy * all->cycle,
                   .latency = fixed.latency * all->cycle,
                   .flag = op->flag,
@@ -113,6 +125,7 @@ static bool issue(core_state *core, const npu_op *op) {
     if (op->kind == NPU_OP_STORE && op->pipe == NPU_PIPE_FIXPIPE)
         q->busy = npu_fixpipe_cycles(all->die, op->m, op->n) * all->cycle;
     note_slots(core, op, op->pipe, q, seq);
+    npu_core_ready(core, op->pipe, q);
     return true;
 }
 
@@ -171,10 +184,9 @@ static bool resolve_fixed(core_state *core, npu_pipe which) {
     if (p->resolved == p->issued)
         return false;
     queued *q = queue_at(p, p->resolved + 1);
-    double start = 0;
-    if (!npu_core_ready(core, q, NPU_PIPE_COUNT, &start))
+    if (!npu_core_ready(core, which, q))
         return false;
-    start = fmax(start, p->free);
+    double start = fmax(q->ready, p->free);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &start))
         return false;
     if (q->kind == NPU_OP_SIGNAL) {

@@ -19,8 +19,8 @@ enum {
 
 typedef struct queued { // an op that S has issued and that has not finished
     npu_op_kind kind;
-    double arrival;               // ns, when S issued it
-    uint32_t dep[NPU_PIPE_COUNT]; // per pipe: the op that must have finished, 0 = none
+    double ready;                 // ns, when S issued it, or later as far as is known
+    uint32_t dep[NPU_PIPE_COUNT]; // per pipe: the op that must finish and has not, 0 = none
     double busy, latency;         // ns, ops of fixed cost
     int flag;
     // transfers
@@ -104,8 +104,10 @@ static inline queued *queue_at(pipe_state *p, uint32_t seq) {
     return &p->queue[seq % QUEUE];
 }
 
-// Finish of op `seq`, which is known. One so old that it is forgotten finished no later than
-// the oldest remembered, because a pipe finishes in order.
+// Finish of op `seq`, which is known. One that is forgotten finished no later than the oldest
+// remembered, because a pipe finishes in order; and that is soon enough for an op that S issues
+// now, as S is never further ahead of a pipe than its queue is deep. Ops in queues do not wait
+// until theirs is forgotten (npu_core_resolve).
 static inline double finish_of(const pipe_state *p, uint32_t seq) {
     uint32_t oldest = p->resolved >= HISTORY ? p->resolved - HISTORY + 1 : 1;
     return p->history[(seq < oldest ? oldest : seq) % HISTORY];
@@ -114,9 +116,9 @@ static inline double finish_of(const pipe_state *p, uint32_t seq) {
 // core.c
 void npu_core_advance(core_state *core);
 void npu_core_fail(struct npu_cores *cores, npu_status status);
-// When the slots an op needs are ready: false while an op it depends on is not resolved.
-// Ops of `own` pipe are not waited for when `own` is not NPU_PIPE_COUNT.
-bool npu_core_ready(const core_state *core, const queued *q, npu_pipe own, double *at);
+// Moves what is known of the slots an op needs into q->ready; false while an op it depends on
+// is not resolved. Transfers do not wait for others of their pipe: these end in order.
+bool npu_core_ready(const core_state *core, npu_pipe pipe, queued *q);
 // Records the finish of the next op of a pipe.
 void npu_core_resolve(core_state *core, npu_pipe pipe, double finish);
 

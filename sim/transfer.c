@@ -62,10 +62,9 @@ static bool ask_next(core_state *core, npu_pipe which) {
     if (p->started == p->issued || p->waiting)
         return false;
     queued *q = queue_at(p, p->started + 1);
-    double now = npu_engine_now(core->all->engine), at = 0;
-    if (!npu_core_ready(core, q, which, &at))
+    if (!npu_core_ready(core, which, q))
         return false;
-    at = fmax(at, p->free);
+    double now = npu_engine_now(core->all->engine), at = fmax(q->ready, p->free);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
         return false;
     if (is_transfer(q) && at > now) {
