@@ -2,22 +2,50 @@
 #include "emit.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+// Writes the digits of `value`, at least `least` of them, so that they end before `end`;
+// returns their start. snprintf would take most of the time of a file.
+static char *digits_before(char *end, uint64_t value, int least) {
+    for (; value != 0 || least > 0; value /= 10, least--)
+        *--end = (char)('0' + value % 10);
+    return end;
+}
+
 npu_u64_text npu_u64(uint64_t value) {
-    npu_u64_text number;
-    snprintf(number.text, sizeof number.text, "%llu", (unsigned long long)value);
+    char buf[24];
+    char *end = buf + sizeof buf;
+    char *start = digits_before(end, value, 1);
+    npu_u64_text number = {""};
+    memcpy(number.text, start, (size_t)(end - start));
     return number;
 }
 
-void npu_emit_text(npu_emit *emit, const char *text) {
-    if (emit->status == NPU_OK)
-        fputs(text, emit->out);
+npu_us_text npu_us(int64_t ns) {
+    assert(ns >= 0);
+    char buf[28];
+    char *end = buf + sizeof buf;
+    char *start = digits_before(end, (uint64_t)ns % 1000, 3);
+    *--start = '.';
+    start = digits_before(start, (uint64_t)ns / 1000, 1);
+    npu_us_text us = {""};
+    memcpy(us.text, start, (size_t)(end - start));
+    return us;
+}
+
+void npu_emit_text(npu_emit *emit, const char *fmt, ...) {
+    if (emit->status != NPU_OK)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    vfprintf(emit->out, fmt, args);
+    va_end(args);
 }
 
 void npu_emit_list(npu_emit *emit, const char *text) {
-    npu_emit_text(emit, text);
+    npu_emit_text(emit, "%s", text);
     emit->more = false;
 }
 
@@ -40,20 +68,39 @@ static bool dump(npu_emit *emit, const json_t *json) {
     }
 }
 
-void npu_emit_kept(npu_emit *emit, const char *lead, const json_t *json) {
-    if (emit->status != NPU_OK)
-        return;
+static void begin_item(npu_emit *emit) {
     if (emit->more)
         fputc(',', emit->out);
     emit->more = true;
-    fputs(lead, emit->out);
-    if (json == NULL || !dump(emit, json))
-        emit->status = npu_fail_memory(emit->err);
 }
 
 void npu_emit_item(npu_emit *emit, const char *lead, json_t *json) {
-    npu_emit_kept(emit, lead, json);
+    if (emit->status == NPU_OK) {
+        begin_item(emit);
+        fputs(lead, emit->out);
+        if (json == NULL || !dump(emit, json))
+            emit->status = npu_fail_memory(emit->err);
+    }
     json_decref(json);
+}
+
+void npu_emit_line(npu_emit *emit, const char *fmt, ...) {
+    if (emit->status != NPU_OK)
+        return;
+    begin_item(emit);
+    va_list args;
+    va_start(args, fmt);
+    vfprintf(emit->out, fmt, args);
+    va_end(args);
+}
+
+char *npu_emit_quote(npu_emit *emit, const char *text) {
+    json_t *json = json_string(text);
+    char *quoted = json != NULL ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
+    json_decref(json);
+    if (quoted == NULL && emit->status == NPU_OK)
+        emit->status = npu_fail_memory(emit->err);
+    return quoted;
 }
 
 npu_status npu_emit_done(npu_emit *emit) {

@@ -3,24 +3,15 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
 #include "perfetto_impl.h"
 
-double npu_perfetto_us(const npu_perfetto *p, double ns) {
-    return (double)(npu_trace_ticks(p->trace, ns) - p->origin) * 1e6 / p->trace->clock_hz;
-}
-
-// From ticks, not from two figures in us: their difference would not be a whole tick.
-static double us_between(const npu_perfetto *p, double from, double to) {
-    return (double)(npu_trace_ticks(p->trace, to) - npu_trace_ticks(p->trace, from)) * 1e6 /
-           p->trace->clock_hz;
-}
-
-void npu_perfetto_event(npu_perfetto *p, json_t *event) {
-    npu_emit_item(&p->emit, "\n", event);
+int64_t npu_perfetto_at(const npu_perfetto *p, double ns) {
+    return llround((double)(npu_trace_ticks(p->trace, ns) - p->origin) * 1e9 / p->trace->clock_hz);
 }
 
 int npu_perfetto_complete_at(const npu_perfetto *p, int thread, double ns) {
@@ -37,19 +28,27 @@ int npu_perfetto_complete_at(const npu_perfetto *p, int thread, double ns) {
 }
 
 static void name_process(npu_perfetto *p, int pid, const char *name) {
-    npu_perfetto_event(p, json_pack("{s:{s:s} s:s s:s s:s s:i}", "args", "name", name, "cat",
-                                    "__metadata", "name", "process_name", "ph", "M", "pid", pid));
-    npu_perfetto_event(p, json_pack("{s:{s:i} s:s s:s s:s s:i}", "args", "sort_index", pid, "cat",
-                                    "__metadata", "name", "process_sort_index", "ph", "M", "pid",
-                                    pid));
+    npu_emit_line(&p->emit,
+                  "\n{\"args\":{\"name\":\"%s\"},\"cat\":\"__metadata\",\"name\":\"process_name\","
+                  "\"ph\":\"M\",\"pid\":%d}",
+                  name, pid);
+    npu_emit_line(&p->emit,
+                  "\n{\"args\":{\"sort_index\":%d},\"cat\":\"__metadata\","
+                  "\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d}",
+                  pid, pid);
 }
 
-static void name_thread(npu_perfetto *p, int pid, int tid, const char *prefix, int number) {
+static void name_thread(npu_perfetto *p, int pid, int tid, const char *name) {
+    npu_emit_line(&p->emit,
+                  "\n{\"args\":{\"name\":\"%s\"},\"cat\":\"__metadata\",\"name\":\"thread_name\","
+                  "\"ph\":\"M\",\"pid\":%d,\"tid\":%d}",
+                  name, pid, tid);
+}
+
+static void name_numbered(npu_perfetto *p, int pid, int tid, const char *prefix, int number) {
     char name[32];
     snprintf(name, sizeof name, "%s_%d", prefix, number);
-    npu_perfetto_event(p, json_pack("{s:{s:s} s:s s:s s:s s:i s:i}", "args", "name", name, "cat",
-                                    "__metadata", "name", "thread_name", "ph", "M", "pid", pid,
-                                    "tid", tid));
+    name_thread(p, pid, tid, name);
 }
 
 static const char *core_prefix(const npu_trace *trace, int core) {
@@ -64,14 +63,31 @@ static bool says_spmd(const char *name) {
     return false;
 }
 
-// "name(r1t0)", with _spmd behind the name of a task of several blocks.
-static void slice_name(const npu_perfetto *p, const npu_row *row, char *buf, int size) {
-    const npu_task *task = &p->graph->tasks[row->task];
-    char name[256];
-    npu_func_name(&p->graph->funcs[task->func], p->trace->cores[row->core].type, name,
-                  (int)sizeof name);
-    snprintf(buf, (size_t)size, "%s%s(r1t%d)", name,
-             task->block_num > 1 && !says_spmd(name) ? "_spmd" : "", row->task);
+// What a task's slices are called on AICs and on AIVs: "name(r1t0)" in JSON, with _spmd behind
+// the name of a task of several blocks. NULL where the task has no part.
+typedef struct slice_names {
+    char *text[2];
+} slice_names;
+
+static slice_names name_slices(npu_perfetto *p, int task_index) {
+    const npu_task *task = &p->graph->tasks[task_index];
+    slice_names names = {{NULL, NULL}};
+    for (int type = NPU_AIC; type <= NPU_AIV; type++) {
+        if (npu_task_func_id(p->graph, task, (npu_engine_type)type) < 0)
+            continue;
+        char name[256];
+        char text[300];
+        npu_func_name(&p->graph->funcs[task->func], (npu_engine_type)type, name, (int)sizeof name);
+        snprintf(text, sizeof text, "%s%s(r1t%d)", name,
+                 task->block_num > 1 && !says_spmd(name) ? "_spmd" : "", task_index);
+        names.text[type] = npu_emit_quote(&p->emit, text);
+    }
+    return names;
+}
+
+static void free_names(slice_names names) {
+    free(names.text[NPU_AIC]);
+    free(names.text[NPU_AIV]);
 }
 
 // "2: [r1t0, r1t3]" in a fresh text; NULL when memory runs out.
@@ -89,24 +105,39 @@ static char *hint(const npu_groups *groups, int task) {
     return text;
 }
 
-static void worker_slice(npu_perfetto *p, int row_index, const char *fanout, const char *fanin) {
+static void worker_slice(npu_perfetto *p, int row_index, const slice_names *names,
+                         const char *fanout, const char *fanin) {
     const npu_row *row = &p->trace->rows[row_index];
     npu_engine_type type = p->trace->cores[row->core].type;
-    char event_hint[80];
-    char name[300];
-    snprintf(event_hint, sizeof event_hint, "Task:r1t%d, FuncId:%d, CoreId:%d", row->task,
-             npu_task_func_id(p->graph, &p->graph->tasks[row->task], type), row->core);
-    slice_name(p, row, name, (int)sizeof name);
-    double dur = us_between(p, row->receive, row->end);
+    int func_id = npu_task_func_id(p->graph, &p->graph->tasks[row->task], type);
+    int64_t receive = npu_perfetto_at(p, row->receive);
+    int64_t start = npu_perfetto_at(p, row->start);
+    int64_t end = npu_perfetto_at(p, row->end);
     p->slice[row_index] = p->next_event++;
-    npu_perfetto_event(
-        p, json_pack("{s:{s:s s:s s:s s:f s:f s:f s:I} s:s s:i s:s s:s s:i s:i s:f s:f}", "args",
-                     "event-hint", event_hint, "fanout-hint", fanout, "fanin-hint", fanin,
-                     "duration-us", dur, "kernel-duration-us", us_between(p, row->start, row->end),
-                     "local_setup_us", us_between(p, row->receive, row->start), "taskId",
-                     (json_int_t)npu_task_id(row->task), "cat", "event", "id", p->slice[row_index],
-                     "name", name, "ph", "X", "pid", NPU_PID_WORKER, "tid", npu_core_tid(row->core),
-                     "ts", npu_perfetto_us(p, row->receive), "dur", dur));
+    npu_emit_line(
+        &p->emit,
+        "\n{\"args\":{\"event-hint\":\"Task:r1t%d, FuncId:%d, CoreId:%d\",\"fanout-hint\":\"%s\","
+        "\"fanin-hint\":\"%s\",\"duration-us\":%s,\"kernel-duration-us\":%s,"
+        "\"local_setup_us\":%s,\"taskId\":%s},\"cat\":\"event\",\"id\":%d,\"name\":%s,\"ph\":\"X\","
+        "\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
+        row->task, func_id, row->core, fanout, fanin, npu_us(end - receive).text,
+        npu_us(end - start).text, npu_us(start - receive).text,
+        npu_u64(npu_task_id(row->task)).text, p->slice[row_index], names->text[type],
+        NPU_PID_WORKER, npu_core_tid(row->core), npu_us(receive).text, npu_us(end - receive).text);
+}
+
+static void worker_rows(npu_perfetto *p, int task) {
+    char *fanout = hint(&p->index.succs, task);
+    char *fanin = hint(&p->index.preds, task);
+    slice_names names = name_slices(p, task);
+    if (fanout == NULL || fanin == NULL)
+        p->emit.status = npu_fail_memory(p->emit.err);
+    for (int i = p->index.task.first[task];
+         i < p->index.task.first[task + 1] && p->emit.status == NPU_OK; i++)
+        worker_slice(p, p->index.task.items[i], &names, fanout, fanin);
+    free_names(names);
+    free(fanout);
+    free(fanin);
 }
 
 static void worker_view(npu_perfetto *p) {
@@ -114,63 +145,70 @@ static void worker_view(npu_perfetto *p) {
     name_process(p, NPU_PID_WORKER, "Worker View");
     for (int core = 0; core < trace->core_count; core++)
         if (p->index.core.first[core + 1] > p->index.core.first[core])
-            name_thread(p, NPU_PID_WORKER, npu_core_tid(core), core_prefix(trace, core), core);
-    for (int thread = 0; thread < trace->scheduler_count + (p->level >= 4) && p->level >= 3;
-         thread++)
-        name_thread(p, NPU_PID_WORKER, 19000 + thread, "AICPU", thread);
-    for (int task = 0; task < p->graph->task_count; task++) {
-        int begin = p->index.task.first[task];
-        int end = p->index.task.first[task + 1];
-        if (begin == end)
-            continue;
-        char *fanout = hint(&p->index.succs, task);
-        char *fanin = hint(&p->index.preds, task);
-        if (fanout == NULL || fanin == NULL)
-            p->emit.status = npu_fail_memory(p->emit.err);
-        for (int i = begin; i < end && p->emit.status == NPU_OK; i++)
-            worker_slice(p, p->index.task.items[i], fanout, fanin);
-        free(fanout);
-        free(fanin);
-    }
+            name_numbered(p, NPU_PID_WORKER, npu_core_tid(core), core_prefix(trace, core), core);
+    int threads = p->level >= 3 ? trace->scheduler_count + (p->level >= 4) : 0;
+    for (int thread = 0; thread < threads; thread++)
+        name_numbered(p, NPU_PID_WORKER, NPU_TID_AICPU + thread, "AICPU", thread);
+    for (int task = 0; task < p->graph->task_count; task++)
+        if (p->index.task.first[task + 1] > p->index.task.first[task])
+            worker_rows(p, task);
 }
 
-static void dispatch_slice(npu_perfetto *p, const npu_row *row, int lane) {
+static void dispatch_slice(npu_perfetto *p, const npu_row *row, int lane,
+                           const slice_names *names) {
     npu_engine_type type = p->trace->cores[row->core].type;
-    char event_hint[80];
-    char name[300];
-    snprintf(event_hint, sizeof event_hint, "Task:r1t%d, FuncId:%d, CoreId:%d", row->task,
-             npu_task_func_id(p->graph, &p->graph->tasks[row->task], type), row->core);
-    slice_name(p, row, name, (int)sizeof name);
-    double dispatch = npu_perfetto_us(p, row->dispatch);
-    double finish = npu_perfetto_us(p, row->finish);
-    double dur = us_between(p, row->dispatch, row->finish);
-    npu_perfetto_event(p, json_pack("{s:{s:s s:f s:f s:f s:I} s:s s:i s:s s:s s:i s:i s:f s:f}",
-                                    "args", "event-hint", event_hint, "dispatch-time-us", dispatch,
-                                    "finish-time-us", finish, "aicpu-duration-us", dur, "taskId",
-                                    (json_int_t)npu_task_id(row->task), "cat", "event", "id",
-                                    p->next_event++, "name", name, "ph", "X", "pid",
-                                    NPU_PID_DISPATCH, "tid", npu_core_tid(row->core) + lane, "ts",
-                                    dispatch, "dur", dur));
+    int func_id = npu_task_func_id(p->graph, &p->graph->tasks[row->task], type);
+    int64_t dispatch = npu_perfetto_at(p, row->dispatch);
+    int64_t finish = npu_perfetto_at(p, row->finish);
+    npu_emit_line(
+        &p->emit,
+        "\n{\"args\":{\"event-hint\":\"Task:r1t%d, FuncId:%d, CoreId:%d\",\"dispatch-time-us\":%s,"
+        "\"finish-time-us\":%s,\"aicpu-duration-us\":%s,\"taskId\":%s},\"cat\":\"event\",\"id\":%d,"
+        "\"name\":%s,\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
+        row->task, func_id, row->core, npu_us(dispatch).text, npu_us(finish).text,
+        npu_us(finish - dispatch).text, npu_u64(npu_task_id(row->task)).text, p->next_event++,
+        names->text[type], NPU_PID_DISPATCH, npu_core_tid(row->core) + lane, npu_us(dispatch).text,
+        npu_us(finish - dispatch).text);
 }
 
-// A core holds two tasks: the second in flight is drawn on a lane of its own.
-static void dispatch_view(npu_perfetto *p) {
+// A core holds two tasks: the second in flight is drawn on a lane of its own. lane[row] = 0, 1.
+static void choose_lanes(npu_perfetto *p, int *lane) {
     const npu_trace *trace = p->trace;
-    name_process(p, NPU_PID_DISPATCH, "Scheduler View");
     for (int core = 0; core < trace->core_count; core++) {
         double until[2] = {0, 0};
         bool named[2] = {false, false};
         for (int i = p->index.core.first[core]; i < p->index.core.first[core + 1]; i++) {
             const npu_row *row = &trace->rows[p->index.core.items[i]];
-            int lane = until[0] <= row->dispatch ? 0 : 1;
-            until[lane] = row->finish;
-            if (!named[lane])
-                name_thread(p, NPU_PID_DISPATCH, npu_core_tid(core) + lane,
-                            core_prefix(trace, core), core);
-            named[lane] = true;
-            dispatch_slice(p, row, lane);
+            int l = until[0] <= row->dispatch ? 0 : 1;
+            lane[p->index.core.items[i]] = l;
+            until[l] = row->finish;
+            if (!named[l])
+                name_numbered(p, NPU_PID_DISPATCH, npu_core_tid(core) + l, core_prefix(trace, core),
+                              core);
+            named[l] = true;
         }
     }
+}
+
+static void dispatch_view(npu_perfetto *p) {
+    name_process(p, NPU_PID_DISPATCH, "Scheduler View");
+    int *lane = calloc((size_t)p->trace->row_count + 1, sizeof *lane);
+    if (lane == NULL) {
+        p->emit.status = npu_fail_memory(p->emit.err);
+        return;
+    }
+    choose_lanes(p, lane);
+    for (int task = 0; task < p->graph->task_count && p->emit.status == NPU_OK; task++) {
+        if (p->index.task.first[task + 1] == p->index.task.first[task])
+            continue;
+        slice_names names = name_slices(p, task);
+        for (int i = p->index.task.first[task];
+             i < p->index.task.first[task + 1] && p->emit.status == NPU_OK; i++)
+            dispatch_slice(p, &p->trace->rows[p->index.task.items[i]], lane[p->index.task.items[i]],
+                           &names);
+        free_names(names);
+    }
+    free(lane);
 }
 
 static const char *const phase_colours[NPU_PHASE_COUNT] = {
@@ -183,48 +221,44 @@ static void phase_slice(npu_perfetto *p, int phase_index) {
     const char *kind = npu_phase_names[phase->kind];
     const int *from = phase->depth_start;
     const int *to = phase->depth_end;
-    json_t *args = json_pack("{s:s s:I s:I s:[iii] s:[iii]}", "phase", kind, "loop_iter",
-                             (json_int_t)phase->loop_iter, "tasks_processed",
-                             (json_int_t)phase->processed, "shared_at_start (aic,aiv,mix)", from[0],
-                             from[1], from[2], "shared_at_end (aic,aiv,mix)", to[0], to[1], to[2]);
-    if (phase->kind == NPU_PHASE_COMPLETE &&
-        (json_object_set_new(args, "finishes_processed", json_integer(phase->processed)) != 0 ||
-         json_object_set_new(args, "finish_rows_attributed",
-                             json_integer(p->finishes[phase_index])) != 0)) {
-        json_decref(args);
-        args = NULL;
-    }
-    char name[64];
-    snprintf(name, sizeof name, "%s(%lld)", kind, (long long)phase->processed);
-    double start = npu_perfetto_us(p, phase->start);
-    double end = npu_perfetto_us(p, phase->end);
-    double dur = us_between(p, phase->start, phase->end);
-    int tid = npu_scheduler_tid(phase->thread) + (phase->kind == NPU_PHASE_RESOLVE ? 1 : 0);
-    npu_perfetto_event(p, json_pack("{s:o s:s s:s s:s s:s s:i s:i s:f s:f}", "args", args, "cat",
-                                    "scheduler", "cname", phase_colours[phase->kind], "name", name,
-                                    "ph", "X", "pid", NPU_PID_SCHEDULER, "tid", tid, "ts", start,
-                                    "dur", dur));
+    char extra[96] = ""; // what only this kind has
+    if (phase->kind == NPU_PHASE_COMPLETE)
+        snprintf(extra, sizeof extra, ",\"finishes_processed\":%lld,\"finish_rows_attributed\":%d",
+                 (long long)phase->processed, p->finishes[phase_index]);
+    int64_t start = npu_perfetto_at(p, phase->start);
+    int64_t end = npu_perfetto_at(p, phase->end);
+    npu_emit_line(&p->emit,
+                  "\n{\"args\":{\"phase\":\"%s\",\"loop_iter\":%lld,\"tasks_processed\":%lld,"
+                  "\"shared_at_start (aic,aiv,mix)\":[%d,%d,%d],"
+                  "\"shared_at_end (aic,aiv,mix)\":[%d,%d,%d]%s},\"cat\":\"scheduler\","
+                  "\"cname\":\"%s\",\"name\":\"%s(%lld)\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
+                  "\"ts\":%s,\"dur\":%s}",
+                  kind, (long long)phase->loop_iter, (long long)phase->processed, from[0], from[1],
+                  from[2], to[0], to[1], to[2], extra, phase_colours[phase->kind], kind,
+                  (long long)phase->processed, NPU_PID_SCHEDULER,
+                  npu_scheduler_tid(phase->thread) + (phase->kind == NPU_PHASE_RESOLVE ? 1 : 0),
+                  npu_us(start).text, npu_us(end - start).text);
     if (phase->kind == NPU_PHASE_COMPLETE || phase->kind == NPU_PHASE_DISPATCH)
-        npu_perfetto_event(p, json_pack("{s:{s:i s:i s:i} s:s s:s s:s s:i s:i s:f}", "args", "AIC",
-                                        to[0], "AIV", to[1], "MIX", to[2], "cat", "queue", "name",
-                                        "shared_ready_queue", "ph", "C", "pid", NPU_PID_SCHEDULER,
-                                        "tid", 3999, "ts", end));
+        npu_emit_line(
+            &p->emit,
+            "\n{\"args\":{\"AIC\":%d,\"AIV\":%d,\"MIX\":%d},\"cat\":\"queue\","
+            "\"name\":\"shared_ready_queue\",\"ph\":\"C\",\"pid\":%d,\"tid\":%d,\"ts\":%s}",
+            to[0], to[1], to[2], NPU_PID_SCHEDULER, NPU_TID_QUEUE, npu_us(end).text);
 }
 
 // A dummy has no row: a sliver on its scheduler's lane in Worker View stands for it.
 static void dummy_slice(npu_perfetto *p, int phase_index) {
     const npu_phase *phase = &p->trace->phases[phase_index];
-    char name[40];
     assert(phase->task >= 0 && phase->task < p->graph->task_count);
-    snprintf(name, sizeof name, "dummy(r1t%d)", phase->task);
     p->marker[phase->task] = phase_index;
     p->marker_slice[phase->task] = p->next_event;
-    npu_perfetto_event(
-        p, json_pack("{s:{s:I s:I s:s s:s} s:s s:i s:s s:s s:i s:i s:f s:f}", "args", "loop_iter",
-                     (json_int_t)phase->loop_iter, "task_id", (json_int_t)npu_task_id(phase->task),
-                     "event-hint", name, "phase", "dummy_task", "cat", "event", "id",
-                     p->next_event++, "name", name, "ph", "X", "pid", NPU_PID_WORKER, "tid",
-                     19000 + phase->thread, "ts", npu_perfetto_us(p, phase->start), "dur", 0.02));
+    npu_emit_line(&p->emit,
+                  "\n{\"args\":{\"loop_iter\":%lld,\"task_id\":%s,\"event-hint\":\"dummy(r1t%d)\","
+                  "\"phase\":\"dummy_task\"},\"cat\":\"event\",\"id\":%d,\"name\":\"dummy(r1t%d)\","
+                  "\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
+                  (long long)phase->loop_iter, npu_u64(npu_task_id(phase->task)).text, phase->task,
+                  p->next_event++, phase->task, NPU_PID_WORKER, NPU_TID_AICPU + phase->thread,
+                  npu_us(npu_perfetto_at(p, phase->start)).text, npu_us(NPU_MARKER_NS).text);
 }
 
 static void scheduler_view(npu_perfetto *p) {
@@ -240,15 +274,12 @@ static void scheduler_view(npu_perfetto *p) {
             npu_phase_recorded(trace, &trace->phases[i]))
             resolves[trace->phases[i].thread] = true;
     for (int thread = 0; thread < trace->scheduler_count; thread++) {
-        name_thread(p, NPU_PID_SCHEDULER, npu_scheduler_tid(thread), "Sched", thread);
+        name_numbered(p, NPU_PID_SCHEDULER, npu_scheduler_tid(thread), "Sched", thread);
         if (resolves[thread])
-            name_thread(p, NPU_PID_SCHEDULER, npu_scheduler_tid(thread) + 1, "Sched", thread);
+            name_numbered(p, NPU_PID_SCHEDULER, npu_scheduler_tid(thread) + 1, "Sched", thread);
     }
     free(resolves);
-    npu_perfetto_event(p,
-                       json_pack("{s:{s:s} s:s s:s s:s s:i s:i}", "args", "name",
-                                 "shared_ready_queue (global)", "cat", "__metadata", "name",
-                                 "thread_name", "ph", "M", "pid", NPU_PID_SCHEDULER, "tid", 3999));
+    name_thread(p, NPU_PID_SCHEDULER, NPU_TID_QUEUE, "shared_ready_queue (global)");
     for (int i = 0; i < trace->phase_count; i++) {
         if (trace->phases[i].kind == NPU_PHASE_DUMMY_TASK)
             dummy_slice(p, i);
@@ -257,33 +288,38 @@ static void scheduler_view(npu_perfetto *p) {
     }
 }
 
+// An allocation is no task: a slice on the orchestrator's lane in Worker View stands for it.
+static void alloc_slice(npu_perfetto *p, int number, int64_t start, int64_t end) {
+    int64_t dur = end - start > NPU_MARKER_NS ? end - start : NPU_MARKER_NS;
+    npu_emit_line(
+        &p->emit,
+        "\n{\"args\":{\"phase\":\"alloc\",\"task_id\":%s,\"event-hint\":\"alloc(t%d)\"},"
+        "\"cat\":\"event\",\"cname\":\"olive\",\"id\":%d,\"name\":\"alloc(t%d)\",\"ph\":\"X\","
+        "\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
+        npu_u64(npu_alloc_id(number)).text, number, p->next_event++, number, NPU_PID_WORKER,
+        NPU_TID_AICPU + p->trace->scheduler_count, npu_us(start).text, npu_us(dur).text);
+}
+
 static void orchestrator_view(npu_perfetto *p) {
     name_process(p, NPU_PID_ORCHESTRATOR, "AICPU Orchestrator");
-    name_thread(p, NPU_PID_ORCHESTRATOR, 4000, "Orch", 0);
+    name_numbered(p, NPU_PID_ORCHESTRATOR, NPU_TID_ORCHESTRATOR, "Orch", 0);
     int allocations = 0;
     for (int i = 0; i < p->trace->submit_count; i++) {
         const npu_submit *submit = &p->trace->submits[i];
         bool alloc = submit->task < 0;
         int number = alloc ? allocations++ : submit->task;
         uint64_t id = alloc ? npu_alloc_id(number) : npu_task_id(number);
-        char name[40];
-        snprintf(name, sizeof name, "submit(%s%d)", alloc ? "t" : "r1t", number);
-        double start = npu_perfetto_us(p, submit->start);
-        double dur = us_between(p, submit->start, submit->end);
-        npu_perfetto_event(
-            p, json_pack("{s:{s:s s:i s:I} s:s s:s s:s s:s s:i s:i s:f s:f}", "args", "phase",
-                         "orch_submit", "submit_idx", i, "task_id", (json_int_t)id, "cat",
-                         "orchestrator", "cname", "rail_animation", "name", name, "ph", "X", "pid",
-                         NPU_PID_ORCHESTRATOR, "tid", 4000, "ts", start, "dur", dur));
-        if (!alloc)
-            continue;
-        snprintf(name, sizeof name, "alloc(t%d)", number);
-        npu_perfetto_event(p, json_pack("{s:{s:s s:I s:s} s:s s:s s:i s:s s:s s:i s:i s:f s:f}",
-                                        "args", "phase", "alloc", "task_id", (json_int_t)id,
-                                        "event-hint", name, "cat", "event", "cname", "olive", "id",
-                                        p->next_event++, "name", name, "ph", "X", "pid",
-                                        NPU_PID_WORKER, "tid", 19000 + p->trace->scheduler_count,
-                                        "ts", start, "dur", dur > 0.02 ? dur : 0.02));
+        int64_t start = npu_perfetto_at(p, submit->start);
+        int64_t end = npu_perfetto_at(p, submit->end);
+        npu_emit_line(
+            &p->emit,
+            "\n{\"args\":{\"phase\":\"orch_submit\",\"submit_idx\":%d,\"task_id\":%s},"
+            "\"cat\":\"orchestrator\",\"cname\":\"rail_animation\",\"name\":\"submit(%s%d)\","
+            "\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
+            i, npu_u64(id).text, alloc ? "t" : "r1t", number, NPU_PID_ORCHESTRATOR,
+            NPU_TID_ORCHESTRATOR, npu_us(start).text, npu_us(end - start).text);
+        if (alloc)
+            alloc_slice(p, number, start, end);
     }
 }
 
@@ -352,7 +388,7 @@ npu_status npu_perfetto_write(FILE *out, const npu_trace *trace, const npu_graph
                               npu_error *err) {
     assert(level >= 1 && level <= 4);
     npu_perfetto p = {.trace = trace, .graph = graph, .level = level};
-    p.emit = (npu_emit){.out = out, .flags = JSON_COMPACT | JSON_REAL_PRECISION(15), .err = err};
+    p.emit = (npu_emit){.out = out, .err = err};
     p.origin = find_origin(trace, level);
     npu_status status = prepare(&p, err);
     if (status == NPU_OK)

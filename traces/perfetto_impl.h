@@ -13,6 +13,13 @@ enum { // processes
     NPU_PID_WORKER = 4,   // "Worker View": receive -> end
 };
 
+enum { // threads
+    NPU_TID_QUEUE = 3999,
+    NPU_TID_ORCHESTRATOR = 4000,
+    NPU_TID_AICPU = 19000, // + thread, in Worker View
+    NPU_MARKER_NS = 20,    // width of a slice that has none
+};
+
 typedef struct npu_perfetto {
     npu_emit emit;
     const npu_trace *trace;
@@ -28,8 +35,8 @@ typedef struct npu_perfetto {
     int *marker_slice;
 } npu_perfetto;
 
-double npu_perfetto_us(const npu_perfetto *p, double ns);
-void npu_perfetto_event(npu_perfetto *p, json_t *event); // takes the reference
+// A stamp as the file shows it: whole ns from the smallest one, a multiple of the tick.
+int64_t npu_perfetto_at(const npu_perfetto *p, double ns);
 
 static inline int npu_core_tid(int core) {
     return 10000 + 10 * core;

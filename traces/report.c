@@ -136,14 +136,14 @@ static void print_use(FILE *out, const char *what, double share, const char *det
 }
 
 static void print_memory_use(FILE *out, const npu_totals *totals, double span) {
-    char detail[192];
+    char detail[160];
     double hbm = ratio(totals->hbm_read_bytes + totals->hbm_write_bytes, span);
     snprintf(detail, sizeof detail, "%s of %s; read %s, written %s", rate_of(hbm).text,
              rate_of(totals->hbm_peak).text, bytes_of(totals->hbm_read_bytes).text,
              bytes_of(totals->hbm_write_bytes).text);
     print_use(out, "HBM", ratio(hbm, totals->hbm_peak), detail);
     double touched = totals->l2_hit_bytes + totals->l2_miss_bytes;
-    snprintf(detail, sizeof detail, "of its read bandwidth, %s of %s; %s hit, %s missed",
+    snprintf(detail, sizeof detail, "reads %s of %s; hit %s, missed %s",
              rate_of(ratio(touched, span)).text, rate_of(totals->l2_read_peak).text,
              bytes_of(totals->l2_hit_bytes).text, bytes_of(totals->l2_miss_bytes).text);
     print_use(out, "L2", ratio(touched, span * totals->l2_read_peak), detail);

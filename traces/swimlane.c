@@ -6,7 +6,7 @@
 #include "emit.h"
 #include "index.h"
 
-static json_int_t ticks(const npu_trace *trace, double ns) {
+static long long ticks(const npu_trace *trace, double ns) {
     return npu_trace_ticks(trace, ns);
 }
 
@@ -42,45 +42,38 @@ static void emit_rows(npu_emit *emit, const npu_trace *trace, const npu_groups *
     npu_emit_list(emit, "  \"aicore_tasks\": [");
     for (int i = 0; i < trace->row_count; i++) {
         const npu_row *row = &trace->rows[by_core->items[i]];
-        json_int_t start = ticks(trace, row->start);
-        npu_emit_item(emit, "\n    ",
-                      json_pack("[iIIIII]", row->core, (json_int_t)npu_task_id(row->task),
-                                (json_int_t)row->reg_task_id, start, ticks(trace, row->end),
-                                start - ticks(trace, row->receive)));
+        long long start = ticks(trace, row->start);
+        npu_emit_line(emit, "\n    [%d, %s, %u, %lld, %lld, %lld]", row->core,
+                      npu_u64(npu_task_id(row->task)).text, row->reg_task_id, start,
+                      ticks(trace, row->end), start - ticks(trace, row->receive));
     }
     npu_emit_text(emit, emit->more ? "\n  ],\n" : "],\n");
     npu_emit_list(emit, "  \"aicpu_tasks\": [");
     for (int i = 0; i < trace->row_count && level >= 2; i++) {
         const npu_row *row = &trace->rows[by_core->items[i]];
-        npu_emit_item(emit, "\n    ",
-                      json_pack("[iIII]", row->core, (json_int_t)row->reg_task_id,
-                                ticks(trace, row->dispatch), ticks(trace, row->finish)));
+        npu_emit_line(emit, "\n    [%d, %u, %lld, %lld]", row->core, row->reg_task_id,
+                      ticks(trace, row->dispatch), ticks(trace, row->finish));
     }
     npu_emit_text(emit, emit->more ? "\n  ]" : "]");
 }
 
-static json_t *phase_json(const npu_trace *trace, const npu_phase *phase) {
-    json_t *json =
-        json_pack("{s:s s:I s:I s:I s:I}", "kind", npu_phase_names[phase->kind], "start_cycles",
-                  ticks(trace, phase->start), "end_cycles", ticks(trace, phase->end), "loop_iter",
-                  (json_int_t)phase->loop_iter, "tasks_processed", (json_int_t)phase->processed);
+static void emit_phase(npu_emit *emit, const npu_trace *trace, const npu_phase *phase) {
     const int *from = phase->depth_start;
     const int *to = phase->depth_end;
-    bool fits = json != NULL;
+    char extra[96] = ""; // what only this kind has
     if (phase->kind == NPU_PHASE_DISPATCH)
-        fits = fits && json_object_set_new(json, "pop_hit", json_integer(phase->pop_hit)) == 0 &&
-               json_object_set_new(json, "pop_miss", json_integer(phase->pop_miss)) == 0;
-    if (phase->kind == NPU_PHASE_DUMMY_TASK)
-        fits = fits && json_object_set_new(json, "task_id",
-                                           json_integer((json_int_t)npu_task_id(phase->task))) == 0;
-    fits = fits &&
-           json_object_set_new(json, "shared_at_start",
-                               json_pack("[iii]", from[0], from[1], from[2])) == 0 &&
-           json_object_set_new(json, "shared_at_end", json_pack("[iii]", to[0], to[1], to[2])) == 0;
-    if (fits)
-        return json;
-    json_decref(json);
-    return NULL;
+        snprintf(extra, sizeof extra, ", \"pop_hit\": %lld, \"pop_miss\": %lld",
+                 (long long)phase->pop_hit, (long long)phase->pop_miss);
+    else if (phase->kind == NPU_PHASE_DUMMY_TASK)
+        snprintf(extra, sizeof extra, ", \"task_id\": %s", npu_u64(npu_task_id(phase->task)).text);
+    npu_emit_line(emit,
+                  "\n      {\"kind\": \"%s\", \"start_cycles\": %lld, \"end_cycles\": %lld, "
+                  "\"loop_iter\": %lld, \"tasks_processed\": %lld%s, "
+                  "\"shared_at_start\": [%d, %d, %d], \"shared_at_end\": [%d, %d, %d]}",
+                  npu_phase_names[phase->kind], ticks(trace, phase->start),
+                  ticks(trace, phase->end), (long long)phase->loop_iter,
+                  (long long)phase->processed, extra, from[0], from[1], from[2], to[0], to[1],
+                  to[2]);
 }
 
 static void emit_phases(npu_emit *emit, const npu_trace *trace) {
@@ -90,7 +83,7 @@ static void emit_phases(npu_emit *emit, const npu_trace *trace) {
         npu_emit_list(emit, thread > 0 ? ",\n    [" : "\n    [");
         for (; i < trace->phase_count && trace->phases[i].thread <= thread; i++)
             if (npu_phase_recorded(trace, &trace->phases[i]))
-                npu_emit_item(emit, "\n      ", phase_json(trace, &trace->phases[i]));
+                emit_phase(emit, trace, &trace->phases[i]);
         npu_emit_text(emit, emit->more ? "\n    ]" : "]");
     }
     npu_emit_text(emit, "\n  ]");
@@ -102,10 +95,10 @@ static void emit_submits(npu_emit *emit, const npu_trace *trace) {
     for (int i = 0; i < trace->submit_count; i++) {
         const npu_submit *submit = &trace->submits[i];
         uint64_t id = submit->task >= 0 ? npu_task_id(submit->task) : npu_alloc_id(allocations++);
-        npu_emit_item(emit, "\n      ",
-                      json_pack("{s:i s:I s:I s:I}", "submit_idx", i, "task_id", (json_int_t)id,
-                                "start_cycles", ticks(trace, submit->start), "end_cycles",
-                                ticks(trace, submit->end)));
+        npu_emit_line(emit,
+                      "\n      {\"submit_idx\": %d, \"task_id\": %s, \"start_cycles\": %lld, "
+                      "\"end_cycles\": %lld}",
+                      i, npu_u64(id).text, ticks(trace, submit->start), ticks(trace, submit->end));
     }
     npu_emit_text(emit, emit->more ? "\n    ]\n  ]" : "]\n  ]");
 }
