@@ -135,6 +135,10 @@ static void set_up_cores(npu_aicpu *a) {
         a->threads[i].idle = a->threads[i].all;
 }
 
+static void core_changed(void *owner) {
+    npu_aicpu_wake(owner);
+}
+
 npu_status npu_aicpu_new(const npu_die *die, const npu_graph *graph, npu_engine *engine,
                          const npu_aicpu_hooks *hooks, npu_trace *trace, npu_aicpu **aicpu,
                          npu_error *err) {
@@ -152,7 +156,12 @@ npu_status npu_aicpu_new(const npu_die *die, const npu_graph *graph, npu_engine 
     a->graph = graph;
     a->engine = engine;
     a->trace = trace;
-    a->workers = (npu_workers){die, engine, *hooks, trace, NULL};
+    a->workers = (npu_workers){.changed = core_changed,
+                               .owner = a,
+                               .die = die,
+                               .engine = engine,
+                               .hooks = *hooks,
+                               .trace = trace};
     a->core_count = trace->core_count;
     a->thread_count = threads_of(die);
     a->drain = -1;
@@ -176,8 +185,12 @@ void npu_aicpu_free(npu_aicpu *a) {
 static void thread_event(void *owner, int64_t tag) {
     npu_aicpu *a = owner;
     npu_thread *t = &a->threads[tag];
+    npu_step step = t->next;
     t->idling = false;
-    t->next(a, t);
+    step(a, t);
+    // A read that shows nothing new and the end of a spin change nothing by themselves.
+    if (step != npu_aicpu_read_status && step != npu_aicpu_loop)
+        npu_aicpu_wake(a);
 }
 
 void npu_aicpu_spend(npu_aicpu *a, npu_thread *t, double dt, npu_step next) {
@@ -187,11 +200,11 @@ void npu_aicpu_spend(npu_aicpu *a, npu_thread *t, double dt, npu_step next) {
     npu_engine_delay(a->engine, dt, thread_event, a, t->id);
 }
 
-void npu_aicpu_idle(npu_aicpu *a, npu_thread *t, npu_step next) {
+void npu_aicpu_idle(npu_aicpu *a, npu_thread *t, double dt, npu_step next) {
     assert(!t->stopped);
     t->idling = true;
     t->next = next;
-    npu_engine_delay(a->engine, a->die->aicpu.idle, thread_event, a, t->id);
+    npu_engine_delay(a->engine, dt, thread_event, a, t->id);
 }
 
 void npu_aicpu_fail(npu_aicpu *a, npu_status status) {

@@ -7,9 +7,14 @@
 static void poll_next(npu_aicpu *a, npu_thread *t);
 static void after_poll(npu_aicpu *a, npu_thread *t);
 
-static void read_status(npu_aicpu *a, npu_thread *t) {
+void npu_aicpu_read_status(npu_aicpu *a, npu_thread *t) {
+    uint64_t idle = t->idle, open = t->open;
+    int64_t retired = t->retired;
     t->resolved = poll_next;
-    if (npu_aicpu_read(a, t))
+    bool completes = npu_aicpu_read(a, t);
+    if (t->idle != idle || t->open != open || t->retired != retired)
+        npu_aicpu_wake(a); // the books of this thread are a hint to the others
+    if (completes)
         npu_aicpu_resolve(a, t);
     else
         poll_next(a, t);
@@ -23,7 +28,7 @@ static void poll_next(npu_aicpu *a, npu_thread *t) {
         if (npu_aicpu_gated(a, &core->tokens[core->running]))
             continue; // it has nothing to tell before its doorbell
         t->reading = bit;
-        npu_aicpu_spend(a, t, a->die->aicpu.poll, read_status);
+        npu_aicpu_spend(a, t, a->die->aicpu.poll, npu_aicpu_read_status);
         return;
     }
     if (t->retired > 0)
@@ -59,7 +64,7 @@ static void drain(npu_aicpu *a, npu_thread *t) {
     if (room < a->graph->tasks[a->drain].block_num) {
         a->drain_waiting = 0; // poll on, so that cores become idle, and try again
         for (int i = 0; i < a->thread_count; i++)
-            npu_aicpu_idle(a, &a->threads[i], npu_aicpu_loop);
+            npu_aicpu_idle(a, &a->threads[i], a->die->aicpu.idle, npu_aicpu_loop);
         return;
     }
     a->drain_staging = a->thread_count;
@@ -110,6 +115,8 @@ void npu_aicpu_loop(npu_aicpu *a, npu_thread *t) {
         return;
     }
     t->iteration++;
+    t->round_change = a->changes;
+    t->round_misses = -t->pop_miss; // the end of the round adds what it is then
     t->progress = false;
     t->retired = 0;
     t->sweep = t->all & ~t->idle;
@@ -123,5 +130,5 @@ void npu_aicpu_loop_end(npu_aicpu *a, npu_thread *t) {
     else if (npu_aicpu_stuck(a, t))
         npu_aicpu_fail(a, npu_aicpu_stuck_error(a, &a->error));
     else
-        npu_aicpu_idle(a, t, npu_aicpu_loop);
+        npu_aicpu_rest(a, t);
 }

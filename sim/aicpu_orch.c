@@ -95,6 +95,7 @@ static void submit_event(void *owner, int64_t task) {
     tie(a, (int)task);
     a->submitted++;
     npu_aicpu_submit_next(a);
+    npu_aicpu_wake(a);
 }
 
 void npu_aicpu_submit_next(npu_aicpu *a) {

@@ -65,6 +65,12 @@ struct npu_thread {
     npu_step next; // what the event under way continues with
     bool idling;   // it is an idle spin
     bool stopped;
+    // Asleep: its iterations would all be the same until something changes (aicpu_sleep.c).
+    bool asleep;
+    double sleep_from;    // when the next iteration would begin
+    uint64_t sleep_sweep; // cores that an iteration reads
+    int64_t round_misses; // pop_miss of one iteration
+    int64_t round_change; // npu_aicpu.changes when the iteration began
     double busy;
     int64_t iteration;
     bool progress; // this iteration completed, retired or published something
@@ -121,6 +127,7 @@ struct npu_aicpu {
     int drain_waiting; // threads that stopped for it
     int drain_staging; // threads that still place their share
     int completed;
+    int64_t changes; // that a thread could see
     int64_t in_flight; // tokens in slots
     npu_status status;
     npu_error error;
@@ -138,8 +145,8 @@ static inline double npu_now(const npu_aicpu *a) {
 // aicpu.c
 // The thread works for dt, then does `next`.
 void npu_aicpu_spend(npu_aicpu *a, npu_thread *t, double dt, npu_step next);
-// The same in a spin: this time is not busy.
-void npu_aicpu_idle(npu_aicpu *a, npu_thread *t, npu_step next);
+// The same in a spin: this time is not busy. One spin takes die->aicpu.idle.
+void npu_aicpu_idle(npu_aicpu *a, npu_thread *t, double dt, npu_step next);
 // The thread has nothing left to do; with the last one the trace's phases are put in order.
 void npu_aicpu_stopped(npu_aicpu *a, npu_thread *t);
 // Ends the run with the error that the callback filled.
@@ -163,6 +170,14 @@ void npu_aicpu_launched(npu_aicpu *a, int task);
 void npu_aicpu_loop(npu_aicpu *a, npu_thread *t);
 void npu_aicpu_loop_end(npu_aicpu *a, npu_thread *t);
 void npu_aicpu_drained(npu_aicpu *a, npu_thread *t);
+
+// The status of t->reading is read now.
+void npu_aicpu_read_status(npu_aicpu *a, npu_thread *t);
+
+// aicpu_sleep.c: after an iteration that did nothing.
+void npu_aicpu_rest(npu_aicpu *a, npu_thread *t);
+// Something changed now that a thread could see: those asleep go on where they would be.
+void npu_aicpu_wake(npu_aicpu *a);
 
 // aicpu_resolve.c
 // The status of t->reading was read now: books it. True when t->resolve holds tasks.

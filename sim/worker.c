@@ -17,6 +17,7 @@ static npu_row *row_of(npu_workers *w, const npu_token *token) {
 static void begin_body(npu_workers *w, npu_token *token) {
     token->state = NPU_TOKEN_RUNNING;
     row_of(w, token)->start = now(w);
+    w->changed(w->owner);
     w->hooks.start(w->hooks.owner, token->row);
 }
 
@@ -85,6 +86,7 @@ static void fin_event(void *owner, int64_t core_id) {
     assert(token->state == NPU_TOKEN_ENDED);
     token->state = NPU_TOKEN_FIN;
     token->visible = now(w) + w->die->aicpu.fin_visible;
+    w->changed(w->owner);
     core->working = -1;
     int next = slot_in(core, NPU_TOKEN_SEEN);
     if (next >= 0)

@@ -45,6 +45,9 @@ typedef struct npu_core {
 } npu_core;
 
 typedef struct npu_workers {
+    // Something changed that a status read may show from now on.
+    void (*changed)(void *owner);
+    void *owner; // of `changed`
     const npu_die *die;
     npu_engine *engine;
     npu_aicpu_hooks hooks;
