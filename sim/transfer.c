@@ -67,7 +67,7 @@ static bool ask_next(core_state *core, npu_pipe which) {
     double now = npu_engine_now(core->all->engine), at = fmax(q->ready, p->free);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
         return false;
-    if (is_transfer(q) && at > now) {
+    if (is_transfer(q) && at > now + NPU_ENGINE_TIE) {
         p->waiting = true;
         core->pending_events++;
         npu_engine_delay(core->all->engine, at - now, ask_later, core, which);
@@ -149,7 +149,7 @@ static bool move_next(core_state *core, npu_pipe which) {
     p->flowing = true;
     core->pending_events++;
     double at = fmax(q->first_at, p->finish);
-    if (at > now)
+    if (at > now + NPU_ENGINE_TIE)
         npu_engine_delay(core->all->engine, at - now, first_byte, core, which);
     else
         move(core, which, q);
