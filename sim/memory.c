@@ -142,24 +142,25 @@ static lines touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty
 // often short, and there are many.
 static lines touch_rows(npu_memory *m, int64_t address, const npu_gm *gm, bool dirty) {
     lines total = {0, 0};
-    int64_t at = -1; // the page
-    uint64_t mask = 0;
-    for (int32_t j = 0; j < gm->rows[1]; j++, address += gm->stride[1]) {
-        int64_t first = address >> m->shift;
-        int64_t last = (address + gm->run - 1) >> m->shift;
-        if (first / PAGE_LINES != at && mask != 0) {
-            total.fresh += touch_page(m, at, mask, dirty);
+    uint64_t at = UINT64_MAX, mask = 0; // a page, and its lines to touch
+    uint64_t start = (uint64_t)address, rest = (uint64_t)gm->run - 1;
+    int shift = m->shift;
+    for (int32_t j = 0; j < gm->rows[1]; j++, start += (uint64_t)gm->stride[1]) {
+        uint64_t first = start >> shift, last = (start + rest) >> shift;
+        if (first / PAGE_LINES != at) {
+            if (mask != 0)
+                total.fresh += touch_page(m, (int64_t)at, mask, dirty);
             mask = 0;
+            at = first / PAGE_LINES;
         }
-        at = first / PAGE_LINES;
-        total.all += last - first + 1;
-        if (last / PAGE_LINES == at)
-            mask |= line_mask(first % PAGE_LINES, last - first + 1);
+        total.all += (int64_t)(last - first) + 1;
+        if (last / PAGE_LINES == at) // 2 << 63 is 0, and 0 - 1 all lines
+            mask |= ((UINT64_C(2) << (last - first)) - 1) << first % PAGE_LINES;
         else
-            total.fresh += touch_run(m, address, gm->run, dirty).fresh;
+            total.fresh += touch_run(m, (int64_t)start, gm->run, dirty).fresh;
     }
     if (mask != 0)
-        total.fresh += touch_page(m, at, mask, dirty);
+        total.fresh += touch_page(m, (int64_t)at, mask, dirty);
     return total;
 }
 
