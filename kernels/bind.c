@@ -350,7 +350,8 @@ static npu_status bind_all(npu_binder *b, npu_program *program, struct npu_bound
     program->body[1] = program->body[0];
     for (int i = 0; i < 2 && !status; i++)
         if (kernel->body[i] != NULL)
-            status = npu_bind_body(b, kernel->body[i], kernel->body_count[i], &program->body[i]);
+            status =
+                npu_bind_body(b, i == 0, kernel->body[i], kernel->body_count[i], &program->body[i]);
     return status;
 }
 

@@ -12,6 +12,7 @@ typedef struct emitter {
     npu_stmt *stmts;
     int count;
     int depth;
+    bool aic; // whose program this is
 } emitter;
 
 // How many statements a block becomes: a loop adds two, an if up to two.
@@ -182,9 +183,33 @@ static npu_status bind_numbers(emitter *e, const npu_node *node, npu_stmt *stmt)
     return status;
 }
 
+// An AIC has L0, L1 and the cube's pipes; an AIV has UB and the vector's.
+static npu_status check_core(const emitter *e, const npu_node *node) {
+    static const unsigned pipes[] = {1u << NPU_PIPE_S | 1u << NPU_PIPE_V | 1u << NPU_PIPE_MTE2 |
+                                         1u << NPU_PIPE_MTE3,
+                                     1u << NPU_PIPE_S | 1u << NPU_PIPE_M | 1u << NPU_PIPE_MTE1 |
+                                         1u << NPU_PIPE_MTE2 | 1u << NPU_PIPE_FIXPIPE};
+    const char *core = e->aic ? "an AIC" : "an AIV";
+    for (int i = 0; i <= node->read_count; i++) {
+        int slot = i < node->read_count ? node->reads[i] : node->write;
+        if (slot >= 0 && (e->slots[slot].buffer == NPU_UB) == e->aic)
+            return npu_fail(e->b->err, NPU_BAD_INPUT, node->pos,
+                            "slot '%s' is in %s, which %s does not have", e->slots[slot].name,
+                            npu_buffer_names[e->slots[slot].buffer], core);
+    }
+    npu_pipe pipe = pipe_of(e, node);
+    if (pipes[e->aic] & 1u << pipe)
+        return NPU_OK;
+    return npu_fail(e->b->err, NPU_BAD_INPUT, node->pos, "%s has no pipe %s", core,
+                    npu_pipe_names[pipe]);
+}
+
 static npu_status emit_op(emitter *e, const npu_node *node) {
     npu_stmt *stmt = emit(e, node->pos);
     npu_op *op = &stmt->op;
+    npu_status status = check_core(e, node);
+    if (status)
+        return status;
     stmt->what = NPU_DO_OP;
     op->kind = node->op;
     op->pipe = pipe_of(e, node);
@@ -199,7 +224,7 @@ static npu_status emit_op(emitter *e, const npu_node *node) {
         op->buffer = e->slots[node->reads[0]].buffer;
     else if (node->write >= 0)
         op->buffer = e->slots[node->write].buffer;
-    npu_status status = bind_op_dtype(e, node, op);
+    status = bind_op_dtype(e, node, op);
     if (!status)
         status = bind_numbers(e, node, stmt);
     if (!status && node->acc != NULL)
@@ -223,9 +248,10 @@ static npu_status emit_block(emitter *e, const npu_node *nodes, int count) {
     return status;
 }
 
-npu_status npu_bind_body(npu_binder *binder, const npu_node *nodes, int count, npu_body *body) {
+npu_status npu_bind_body(npu_binder *binder, bool aic, const npu_node *nodes, int count,
+                         npu_body *body) {
     int flat = flat_count(nodes, count);
-    emitter e = {.b = binder, .slots = body->slots};
+    emitter e = {.b = binder, .slots = body->slots, .aic = aic};
     e.stmts = npu_arena_alloc(binder->arena, (size_t)flat, sizeof *e.stmts);
     if (e.stmts == NULL)
         return npu_fail_memory(binder->err);

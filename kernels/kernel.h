@@ -161,8 +161,9 @@ npu_status npu_bind_constant(npu_binder *binder, const npu_expr *expr, const cha
 npu_status npu_bind_dtype(npu_binder *binder, const char *text, npu_pos pos, npu_dtype *dtype);
 // Adds a variable, visible until the count of known names is put back.
 npu_status npu_bind_var(npu_binder *binder, const char *name, npu_pos pos, int *var);
-// bind_op.c: the statements of one body.
-npu_status npu_bind_body(npu_binder *binder, const npu_node *nodes, int count, npu_body *body);
+// bind_op.c: the statements of one body, of the AIC or of an AIV.
+npu_status npu_bind_body(npu_binder *binder, bool aic, const npu_node *nodes, int count,
+                         npu_body *body);
 
 // region.c
 // Fills run, rows and stride of *gm for lengths of a window; fails with more than two rows.

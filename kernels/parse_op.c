@@ -137,6 +137,9 @@ static npu_status parse_region(parser *p, const npu_yaml *node, npu_region_ast *
                             NPU_MAX_RANK);
         status =
             parse_dim(p, at, end, shifted(node->pos, at - text), &region->dims[region->rank++]);
+        if (!status && *end != ',' && end[1] != '\0')
+            status = npu_fail(p->err, NPU_BAD_INPUT, shifted(node->pos, end + 1 - text),
+                              "'%s' goes on after its region", text);
         if (*end != ',')
             break;
         at = end + 1;
@@ -151,7 +154,7 @@ static npu_status find_slot(parser *p, const npu_yaml *node, int *slot, bool *wh
     npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a slot", p->err);
     if (status)
         return status;
-    size_t length = strcspn(node->text, "[ ");
+    size_t length = strcspn(node->text, "[");
     const char *names[NPU_MAX_SLOTS];
     for (int i = 0; i < p->kernel->slot_count; i++) {
         names[i] = p->kernel->slots[i].name;

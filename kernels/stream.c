@@ -34,49 +34,63 @@ static npu_status run_prologue(npu_stream *s, npu_error *err) {
     return NPU_OK;
 }
 
-static npu_status bad_number(const npu_stmt *stmt, int64_t value, npu_error *err) {
-    return npu_fail(err, NPU_BAD_INPUT, stmt->pos, "a size of this op is %lld", (long long)value);
+// No buffer of a core holds more of anything, and three of them multiply without overflow.
+enum { MAX_SIZE = 1 << 20 };
+
+static npu_status check_range(const npu_stmt *stmt, const char *what, int64_t value, int64_t least,
+                              int64_t most, npu_error *err) {
+    if (value >= least && value <= most)
+        return NPU_OK;
+    return npu_fail(err, NPU_BAD_INPUT, stmt->pos,
+                    "%s of this op is %lld; possible is %lld to %lld", what, (long long)value,
+                    (long long)least, (long long)most);
+}
+
+static npu_status check_sizes(const npu_stmt *stmt, const int64_t *n, int count, npu_error *err) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < count && !status; i++)
+        status = check_range(stmt, "a size", n[i], 1, MAX_SIZE, err);
+    return status;
+}
+
+static npu_status set_matmul(const npu_stmt *stmt, const int64_t *n, npu_op *op, npu_error *err) {
+    npu_status status = check_sizes(stmt, n, NPU_OP_NUMBERS, err);
+    if (status)
+        return status;
+    if (n[3] > n[0] || n[4] > n[1] || n[5] > n[2])
+        return npu_fail(err, NPU_BAD_INPUT, stmt->pos,
+                        "valid %lld x %lld x %lld is more than the shape %lld x %lld x %lld",
+                        (long long)n[3], (long long)n[4], (long long)n[5], (long long)n[0],
+                        (long long)n[1], (long long)n[2]);
+    op->m = n[0];
+    op->n = n[1];
+    op->k = n[2];
+    op->valid = n[3] * n[4] * n[5];
+    return NPU_OK;
 }
 
 static npu_status set_numbers(const npu_stmt *stmt, const int64_t *n, npu_op *op, npu_error *err) {
+    npu_status status = NPU_OK;
     switch (op->kind) {
     case NPU_OP_MATMUL:
-        for (int i = 0; i < NPU_OP_NUMBERS; i++)
-            if (n[i] <= 0 || n[i] > INT32_MAX)
-                return bad_number(stmt, n[i], err);
-        if (n[3] > n[0] || n[4] > n[1] || n[5] > n[2])
-            return npu_fail(err, NPU_BAD_INPUT, stmt->pos,
-                            "valid %lld x %lld x %lld is more than the shape %lld x %lld x %lld",
-                            (long long)n[3], (long long)n[4], (long long)n[5], (long long)n[0],
-                            (long long)n[1], (long long)n[2]);
-        op->k = n[2];
-        op->valid = n[3] * n[4] * n[5];
-        break;
+        return set_matmul(stmt, n, op, err);
     case NPU_OP_EXTRACT:
     case NPU_OP_VEC:
-        for (int i = 0; i < 2; i++)
-            if (n[i] <= 0 || n[i] > INT32_MAX)
-                return bad_number(stmt, n[i], err);
-        break;
+        op->m = n[0];
+        op->n = n[1];
+        return check_sizes(stmt, n, 2, err);
     case NPU_OP_SCALAR:
-        if (n[0] < 0 || n[1] < 0 || n[0] > INT32_MAX || n[1] > INT32_MAX)
-            return bad_number(stmt, n[0] < 0 ? n[0] : n[1], err);
         op->scalar_ops = n[0];
         op->scalar_gm = n[1];
-        return NPU_OK;
+        status = check_range(stmt, "ops", n[0], 0, INT32_MAX, err);
+        return status ? status : check_range(stmt, "gm", n[1], 0, INT32_MAX, err);
     case NPU_OP_SIGNAL:
     case NPU_OP_WAIT:
-        if (n[0] < 0 || n[0] > 10) // CrossCore flags have the ids 0 to 10
-            return npu_fail(err, NPU_BAD_INPUT, stmt->pos, "flags are 0 to 10, not %lld",
-                            (long long)n[0]);
-        op->flag = (int)n[0];
-        return NPU_OK;
+        op->flag = (int)n[0]; // CrossCore flags have the ids 0 to 10
+        return check_range(stmt, "the flag", n[0], 0, 10, err);
     default:
         return NPU_OK;
     }
-    op->m = n[0];
-    op->n = n[1];
-    return NPU_OK;
 }
 
 static npu_status eval_numbers(npu_stream *s, const npu_stmt *stmt, npu_op *op, npu_error *err) {
@@ -110,27 +124,58 @@ static void use_slots(npu_stream *s, const npu_stmt *stmt, npu_op *op) {
     op->writes = instance(s, stmt->write);
 }
 
-// What does not fit the slot it goes to is the kernel's mistake, found where it happens.
+static npu_status fit(const npu_slot *slot, int64_t bytes, npu_pos pos, npu_error *err) {
+    if (bytes <= slot->bytes)
+        return NPU_OK;
+    return npu_fail(err, NPU_BAD_INPUT, pos, "%lld bytes do not fit slot '%s' of %lld bytes",
+                    (long long)bytes, slot->name, (long long)slot->bytes);
+}
+
+static bool holds(const npu_slot *slot, const npu_op *op) {
+    npu_dtype dtype = slot->rank > 0 ? slot->dtype : op->dtype;
+    return op->m * op->n * npu_dtype_bytes(dtype) <= slot->bytes;
+}
+
+// A reduction writes less than it reads and a broadcast reads less than it writes: one slot
+// that holds all elements is enough.
+static npu_status fit_vec(const npu_slot *slots, const npu_stmt *stmt, const npu_op *op,
+                          npu_error *err) {
+    bool found = holds(&slots[stmt->write], op);
+    for (int i = 0; i < NPU_OP_SLOTS && !found; i++)
+        found = stmt->reads[i] >= 0 && holds(&slots[stmt->reads[i]], op);
+    if (found)
+        return NPU_OK;
+    return npu_fail(err, NPU_BAD_INPUT, stmt->pos, "%lld x %lld elements fit no slot of this op",
+                    (long long)op->m, (long long)op->n);
+}
+
+// What does not fit its slot is the kernel's mistake, found where it happens.
 static npu_status check_fit(const npu_stream *s, const npu_stmt *stmt, const npu_op *op,
                             npu_error *err) {
-    int slot = stmt->write;
-    int64_t bytes = 0;
-    if (op->kind == NPU_OP_LOAD)
-        bytes = npu_gm_bytes(&op->gm);
-    else if (op->kind == NPU_OP_EXTRACT)
-        bytes = op->m * op->n * npu_dtype_bytes(op->dtype);
-    else if (op->kind == NPU_OP_MATMUL)
-        bytes = op->m * op->n * npu_dtype_bytes(s->body->slots[slot].dtype);
-    else if (op->kind == NPU_OP_STORE && op->buffer == NPU_UB) {
-        slot = stmt->reads[0];
-        bytes = npu_gm_bytes(&op->gm);
-    } else
+    const npu_slot *slots = s->body->slots;
+    int64_t size = npu_dtype_bytes(op->dtype);
+    npu_status status = NPU_OK;
+    switch (op->kind) {
+    case NPU_OP_LOAD:
+        return fit(&slots[stmt->write], npu_gm_bytes(&op->gm), stmt->pos, err);
+    case NPU_OP_STORE: // fixpipe may convert on its way out of L0C
+        return op->buffer == NPU_L0C
+                   ? NPU_OK
+                   : fit(&slots[stmt->reads[0]], npu_gm_bytes(&op->gm), stmt->pos, err);
+    case NPU_OP_EXTRACT:
+        status = fit(&slots[stmt->reads[0]], op->m * op->n * size, stmt->pos, err);
+        return status ? status : fit(&slots[stmt->write], op->m * op->n * size, stmt->pos, err);
+    case NPU_OP_MATMUL:
+        status = fit(&slots[stmt->reads[0]], op->m * op->k * size, stmt->pos, err);
+        if (!status)
+            status = fit(&slots[stmt->reads[1]], op->k * op->n * size, stmt->pos, err);
+        size = npu_dtype_bytes(slots[stmt->write].dtype);
+        return status ? status : fit(&slots[stmt->write], op->m * op->n * size, stmt->pos, err);
+    case NPU_OP_VEC:
+        return fit_vec(slots, stmt, op, err);
+    default:
         return NPU_OK;
-    if (bytes <= s->body->slots[slot].bytes)
-        return NPU_OK;
-    return npu_fail(err, NPU_BAD_INPUT, stmt->pos, "%lld bytes do not fit slot '%s' of %lld bytes",
-                    (long long)bytes, s->body->slots[slot].name,
-                    (long long)s->body->slots[slot].bytes);
+    }
 }
 
 static npu_status yield_op(npu_stream *s, const npu_stmt *stmt, npu_op *op, npu_error *err) {

@@ -16,7 +16,7 @@
 
 #include "program.h"
 
-enum { MAX_ARGS = 16, MAX_OPS = 4096 };
+enum { MAX_ARGS = 16, MAX_OPS = 4096, MAX_LISTING = 1 << 15 };
 
 typedef struct fixture {
     npu_arena arena;
@@ -29,6 +29,8 @@ typedef struct fixture {
     npu_program program;
     npu_op ops[MAX_OPS];
     int count;
+    char listing[MAX_LISTING];
+    size_t listed;
 } fixture;
 
 static inline int set_up(void **state) {
@@ -148,6 +150,79 @@ static inline npu_status stream_block(fixture *f, npu_engine_type core, int64_t 
         if (status || !more)
             return status;
     }
+}
+
+// ---- a program as text, one op per line ----------------------------------------------------
+
+static inline void put(fixture *f, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(f->listing + f->listed, MAX_LISTING - f->listed, fmt, args);
+    va_end(args);
+    assert_true(length >= 0 && f->listed + (size_t)length < MAX_LISTING);
+    f->listed += (size_t)length;
+}
+
+// "xb.1": copy 1 of the slot xb.
+static inline void put_slot(fixture *f, const npu_body *body, int instance) {
+    for (int i = 0; i < body->slot_count; i++) {
+        const npu_slot *slot = &body->slots[i];
+        if (instance >= slot->first && instance < slot->first + slot->copies) {
+            put(f, " %s.%d", slot->name, instance - slot->first);
+            return;
+        }
+    }
+    fail_msg("no slot has the instance %d", instance);
+}
+
+// "x 0+64*4/256": four runs of 64 bytes, 256 apart, from address 0; then once more for rows[0].
+static inline void put_gm(fixture *f, const npu_gm *gm) {
+    int count = 0;
+    put(f, " %s %lld+%lld", npu_kernel_args(f->kernel, &count)[gm->arg].name,
+        (long long)gm->address, (long long)gm->run);
+    for (int i = 1; i >= 0; i--)
+        if (gm->rows[i] > 1)
+            put(f, "*%d/%lld", gm->rows[i], (long long)gm->stride[i]);
+}
+
+static inline void put_op(fixture *f, const npu_body *body, const npu_op *op) {
+    static const char *const names[] = {"load",   "extract", "matmul", "",        "store",
+                                        "signal", "wait",    "scalar", "prefetch"};
+    put(f, "%s", op->kind == NPU_OP_VEC ? npu_vec_op_names[op->vec] : names[op->kind]);
+    if (op->kind == NPU_OP_LOAD || op->kind == NPU_OP_PREFETCH)
+        put_gm(f, &op->gm);
+    for (int i = 0; i < NPU_OP_SLOTS; i++)
+        if (op->reads[i] >= 0)
+            put_slot(f, body, op->reads[i]);
+    if (op->kind == NPU_OP_STORE || op->writes >= 0)
+        put(f, " >");
+    if (op->kind == NPU_OP_STORE)
+        put_gm(f, &op->gm);
+    if (op->writes >= 0)
+        put_slot(f, body, op->writes);
+    if (op->kind == NPU_OP_MATMUL)
+        put(f, " %lldx%lldx%lld", (long long)op->m, (long long)op->n, (long long)op->k);
+    if (op->kind == NPU_OP_EXTRACT || op->kind == NPU_OP_VEC)
+        put(f, " %lldx%lld", (long long)op->m, (long long)op->n);
+    if (op->kind == NPU_OP_MATMUL && op->valid != op->m * op->n * op->k)
+        put(f, " valid %lld", (long long)op->valid);
+    if (op->kind == NPU_OP_SIGNAL || op->kind == NPU_OP_WAIT)
+        put(f, " %s %d", npu_pipe_names[op->pipe], op->flag);
+    if (op->kind == NPU_OP_SCALAR)
+        put(f, " %lld %lld", (long long)op->scalar_ops, (long long)op->scalar_gm);
+    put(f, "%s%s\n", op->accumulate ? " acc" : "", op->atomic ? " atomic" : "");
+}
+
+// The ops of one block on one core, as text.
+static inline const char *list_block(fixture *f, npu_engine_type core, int64_t block, int lane) {
+    f->listed = 0;
+    f->listing[0] = '\0';
+    npu_status status = stream_block(f, core, block, lane);
+    assert_string_equal(f->err.text, "");
+    assert_int_equal(status, NPU_OK);
+    for (int i = 0; i < f->count; i++)
+        put_op(f, &f->program.body[core == NPU_AIC ? 0 : 1], &f->ops[i]);
+    return f->listing;
 }
 
 #define assert_ok(f, expression)                                                                   \
