@@ -76,7 +76,7 @@ static npu_status bench_graph(npusim_input input, const char *name, const char *
 
 npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_error *err) {
     static const char *const built_in[] = {"swa_attention", "gemm", "gemm_large"};
-    static const char *const large[] = {"M=4096", "N=8192", "K=8192", "gm=24"};
+    static const char *const large[] = {"M=3072", "N=8192", "K=8192", "gm=24"};
     char folder[NPU_CONFIG_PATH], path[NPU_CONFIG_PATH + 64];
     npusim_input input = options->input;
     npu_status status = NPU_OK;

@@ -104,11 +104,13 @@ static int touch_page(npu_memory *m, int64_t at, uint64_t mask, bool dirty) {
             unlink_page(m, (int32_t)at);
         link_newest(m, (int32_t)at);
     }
-    uint64_t missing = mask & ~p->present;
-    int fresh = missing != 0 ? __builtin_popcountll(missing) : 0;
-    p->present |= mask;
     if (dirty)
         p->dirty |= mask;
+    uint64_t missing = mask & ~p->present;
+    if (missing == 0)
+        return 0;
+    int fresh = __builtin_popcountll(missing);
+    p->present |= mask;
     m->lines += fresh;
     while (m->lines > m->capacity && m->oldest != (int32_t)at)
         evict_oldest(m);
