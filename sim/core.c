@@ -141,7 +141,8 @@ static bool do_scalar(core_state *core, const npu_op *op) {
             return false;
     } else if (op->kind == NPU_OP_PREFETCH) {
         cost += all->die->sdma.issue;
-        npu_status status = npu_sdma_prefetch(all->sdma, core->index, &op->gm, &all->error);
+        double at = fmax(core->s_time + cost, npu_engine_now(all->engine));
+        npu_status status = npu_sdma_prefetch(all->sdma, core->index, &op->gm, at, &all->error);
         if (status)
             npu_core_fail(all, status);
     } else {
