@@ -76,6 +76,7 @@ static void next_chunk(void *owner, int64_t tag) {
     int64_t bytes = chunk_bytes(s);
     double missing = npu_memory_missing(sdma->memory, r->address + s->at, bytes);
     sdma->totals->prefetch_bytes += (int64_t)missing;
+    sdma->totals->hbm_read_bytes += missing;
     // Several streams get less together than one alone; who is there is asked for each chunk.
     int path = running_streams(sdma) > 1 ? NPU_PATH_SDMA_SHARED : NPU_PATH_SDMA;
     npu_engine_flow(sdma->engine, missing, path, landed, s, bytes);
