@@ -74,7 +74,7 @@ static error_t unknown_option(cli_args *args, const char *text, size_t length) {
 }
 
 // Looks at argv[i]; *skip: the next word is its value.
-static error_t check_option(cli_args *args, int argc, char **argv, int i, bool *skip) {
+static error_t check_option(cli_args *args, char **argv, int i, bool *skip) {
     const char *text = argv[i];
     *skip = false;
     if (text[0] != '-' || text[1] == '\0')
@@ -93,7 +93,8 @@ static error_t check_option(cli_args *args, int argc, char **argv, int i, bool *
     if (o->arg == NULL && text[length] == '=')
         return cli_usage_error(args, "the option --%s takes no value", o->name);
     *skip = o->arg != NULL && text[length] == '\0';
-    if (*skip && i + 1 >= argc)
+    const char *value = *skip ? argv[i + 1] : text + length + 1; // argv ends in NULL
+    if (o->arg != NULL && (value == NULL || value[0] == '\0'))
         return cli_usage_error(args, "the option --%s needs a value: --%s=%s", o->name, o->name,
                                o->arg);
     return 0;
@@ -106,7 +107,7 @@ static error_t check_options(cli_args *args, int argc, char **argv) {
     for (int i = 1; i < argc && !failed && strcmp(argv[i], "--") != 0; i += skip ? 2 : 1) {
         if (args->command == NULL && argv[i][0] != '-')
             break;
-        failed = check_option(args, argc, argv, i, &skip);
+        failed = check_option(args, argv, i, &skip);
     }
     return failed;
 }
@@ -117,6 +118,8 @@ static error_t take_operand(cli_args *args, const char *value) {
     const char *what = args->argp->args_doc;
     if (what == NULL)
         return cli_usage_error(args, "unexpected argument '%s'", value);
+    if (value[0] == '\0')
+        return cli_usage_error(args, "%s is empty", what);
     if (args->operand != NULL)
         return cli_usage_error(args, "unexpected argument '%s' after '%s'", value, args->operand);
     args->operand = value;

@@ -1,0 +1,1 @@
+check --die 910B4 -- cli/good.yaml

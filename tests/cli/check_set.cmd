@@ -1,0 +1,1 @@
+check --set T=2*16 cli/good.yaml

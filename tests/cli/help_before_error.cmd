@@ -1,0 +1,1 @@
+run --help cli/no_such_graph.yaml
