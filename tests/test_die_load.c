@@ -217,7 +217,7 @@ static void wrong_values_are_refused(void **state) {
     assert_bad(BASE "aicpu: { idle: 0ns }\n",
                "@/T.yaml:3:16: aicpu.idle must be above 0, at most 1e15, but is 0ns");
     assert_bad(BASE "l2: { line: 0B }\n",
-               "@/T.yaml:3:13: l2.line must be a whole number from 1 to 1e15, but is 0B");
+               "@/T.yaml:3:13: l2.line must be a power of two from 32B to 64KiB, but is 0B");
     assert_bad(BASE "scalar: { op: 1e16cyc }\n",
                "@/T.yaml:3:15: scalar.op must be 0 or more, at most 1e15, but is 1e+16cyc");
     assert_bad(BASE "clock:\n", "@/T.yaml:3:7: clock must be a number with Hz, kHz, MHz or GHz "
