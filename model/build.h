@@ -91,7 +91,7 @@ typedef struct npu_build {
     npu_error *err;
     npu_arena *arena;  // of the graph
     npu_arena scratch; // what one item of a list needs while it is read
-    npu_frame *frame;
+    npu_frame root, *frame;
     int depth;
 
     npu_tensor *tensors;

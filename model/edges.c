@@ -115,6 +115,7 @@ static npu_status look_up(inference *in, int task, int arg_index) {
     if (arg->access != NPU_IN && arg->access != NPU_INOUT)
         return NPU_OK;
     for (int *link = &state->newest; *link >= 0;) {
+        assert(in->entries != NULL && *link < in->entry_count);
         const entry *e = &in->entries[*link];
         bool covers = false;
         if (npu_overlap(arg, &b->args[e->arg], &covers)) {

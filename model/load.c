@@ -83,6 +83,7 @@ npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_co
 // "name=value" texts of --set.
 static npu_status read_sets(npu_build *b, npu_override **given) {
     int count = b->options->set_count;
+    assert(count == 0 || b->options->sets != NULL);
     *given = npu_arena_alloc(b->arena, (size_t)count, sizeof **given);
     if (*given == NULL)
         return npu_fail_memory(b->err);
@@ -113,6 +114,7 @@ static const char *name_of_path(npu_build *b, const char *path) {
 }
 
 static npu_status read_name(npu_build *b, npu_graph *graph) {
+    assert(b->files != NULL && b->file_count > 0);
     const npu_yaml *node = npu_yaml_get(b->files[0].root, "graph");
     npu_status status = NPU_OK;
     if (node != NULL)
@@ -124,15 +126,15 @@ static npu_status read_name(npu_build *b, npu_graph *graph) {
 }
 
 static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
-    npu_frame frame = {.prefix = ""};
     npu_override *given = NULL;
-    b->frame = &frame;
+    b->root.prefix = "";
+    b->frame = &b->root;
     graph->path = npu_arena_text(b->arena, path, strlen(path));
     if (graph->path == NULL)
         return npu_fail_memory(b->err);
     npu_status status = read_sets(b, &given);
     if (status == NPU_OK)
-        status = npu_build_file(b, graph->path, (npu_pos){0}, &frame.file);
+        status = npu_build_file(b, graph->path, (npu_pos){0}, &b->root.file);
     if (status == NPU_OK)
         status = read_name(b, graph);
     if (status == NPU_OK)
@@ -181,10 +183,13 @@ static npu_status finish(npu_build *b, npu_graph *graph) {
 static void free_build(npu_build *b) {
     for (int i = 0; i < b->file_count; i++)
         npu_names_free(&b->files[i].kernels);
-    npu_names *names[] = {&b->tensor_names, &b->tensor_families, &b->task_names, &b->task_families,
-                          &b->func_names,   &b->folder_kernels,  &b->file_names};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        npu_names_free(names[i]);
+    npu_names_free(&b->tensor_names);
+    npu_names_free(&b->tensor_families);
+    npu_names_free(&b->task_names);
+    npu_names_free(&b->task_families);
+    npu_names_free(&b->func_names);
+    npu_names_free(&b->folder_kernels);
+    npu_names_free(&b->file_names);
     void *arrays[] = {b->tensors, b->tasks,   b->args, b->edges,    b->funcs,    b->afters,
                       b->files,   b->kernels, b->vars, b->families, b->next_task};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

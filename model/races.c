@@ -23,7 +23,6 @@ typedef struct search {
     const npu_graph *graph;
     const bool *atomic; // by argument: only added to
     npu_warnings *warnings;
-    npu_error *err;
     uint64_t *before; // a row of bits per task: which tasks are done when it starts
     size_t words;
     access *accesses;
@@ -37,12 +36,8 @@ static bool is_before(const search *s, int task, int later) {
     return s->before[(size_t)later * s->words + (size_t)task / 64] >> (task % 64) & 1;
 }
 
-static npu_status find_order(search *s) {
+static void find_order(search *s) {
     const npu_graph *graph = s->graph;
-    s->words = ((size_t)graph->task_count + 63) / 64;
-    s->before = calloc((size_t)graph->task_count * s->words, sizeof *s->before);
-    if (s->before == NULL)
-        return npu_fail_memory(s->err);
     for (int i = 0; i < graph->task_count; i++) {
         const npu_task *task = &graph->tasks[i];
         uint64_t *row = s->before + (size_t)i * s->words;
@@ -56,7 +51,6 @@ static npu_status find_order(search *s) {
             row[pred / 64] |= (uint64_t)1 << (pred % 64);
         }
     }
-    return NPU_OK;
 }
 
 static bool was_told(search *s, race r) {
@@ -104,15 +98,8 @@ static void compare(search *s, const access *b) {
     }
 }
 
-static npu_status look(search *s) {
+static void look(search *s) {
     const npu_graph *graph = s->graph;
-    s->accesses = calloc((size_t)graph->arg_count + 1, sizeof *s->accesses);
-    s->newest = malloc(((size_t)graph->tensor_count + 1) * sizeof *s->newest);
-    if (s->accesses == NULL || s->newest == NULL)
-        return npu_fail_memory(s->err);
-    npu_status status = find_order(s);
-    if (status != NPU_OK)
-        return status;
     for (int i = 0; i < graph->tensor_count; i++)
         s->newest[i] = -1;
     int count = 0;
@@ -122,24 +109,31 @@ static npu_status look(search *s) {
             if (graph->args[a].access == NPU_NO_DEP)
                 continue;
             int storage = graph->tensors[graph->args[a].tensor].storage;
-            access *b = &s->accesses[count];
-            *b = (access){i, a, s->newest[storage]};
-            compare(s, b);
+            access b = {i, a, s->newest[storage]};
+            compare(s, &b);
+            s->accesses[count] = b;
             s->newest[storage] = count++;
         }
     }
     assert(count <= graph->arg_count);
-    return NPU_OK;
 }
 
 npu_status npu_check_races(const npu_graph *graph, const bool *atomic, npu_warnings *warnings,
                            npu_error *err) {
     if (graph->task_count > MAX_TASKS || warnings == NULL)
         return NPU_OK;
-    search s = {.graph = graph, .atomic = atomic, .warnings = warnings, .err = err};
-    npu_status status = look(&s);
+    search s = {.graph = graph, .atomic = atomic, .warnings = warnings};
+    s.words = ((size_t)graph->task_count + 63) / 64;
+    s.before = calloc((size_t)graph->task_count * s.words + 1, sizeof *s.before);
+    s.accesses = calloc((size_t)graph->arg_count + 1, sizeof *s.accesses);
+    s.newest = calloc((size_t)graph->tensor_count + 1, sizeof *s.newest);
+    bool room = s.before != NULL && s.accesses != NULL && s.newest != NULL;
+    if (room) {
+        find_order(&s);
+        look(&s);
+    }
     free(s.before);
     free(s.accesses);
     free(s.newest);
-    return status;
+    return room ? NPU_OK : npu_fail_memory(err);
 }

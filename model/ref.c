@@ -316,6 +316,7 @@ static npu_status unknown_tensor(npu_build *b, const npu_path *path, npu_pos pos
 static npu_status find_tensor(npu_build *b, const npu_path *path, npu_pos pos, int *tensor,
                               int *used) {
     *used = 0;
+    assert(path->local != NULL);
     for (int i = 0; path->simple && i < b->frame->tie_count; i++)
         if (strcmp(b->frame->ties[i].name, path->local) == 0) {
             *tensor = b->frame->ties[i].tensor;

@@ -83,13 +83,10 @@ static void warn_runs(const npu_graph *graph, const npu_task *task, const arg_ru
     }
 }
 
-npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, bool *atomic,
-                          npu_warnings *warnings, npu_error *err) {
-    // Per function: the first task, whose arguments stand for those of the others.
-    int *first_of = malloc(((size_t)graph->func_count + 1) * sizeof *first_of);
-    arg_runs *runs = calloc((size_t)graph->arg_count + 1, sizeof *runs);
-    npu_status status = first_of != NULL && runs != NULL ? NPU_OK : npu_fail_memory(err);
-    for (int i = 0; status == NPU_OK && i < graph->func_count; i++)
+static npu_status check_all(const npu_graph *graph, const npu_walls *walls, int *first_of,
+                            arg_runs *runs, bool *atomic, npu_warnings *warnings, npu_error *err) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < graph->func_count; i++)
         first_of[i] = -1;
     for (int i = 0; status == NPU_OK && i < graph->task_count; i++) {
         const npu_task *task = &graph->tasks[i];
@@ -107,6 +104,17 @@ npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, bool *
             atomic[task->first_arg + a] = r->added && !r->plain;
         }
     }
+    return status;
+}
+
+npu_status npu_check_runs(const npu_graph *graph, const npu_walls *walls, bool *atomic,
+                          npu_warnings *warnings, npu_error *err) {
+    // Per function: the first task, whose arguments stand for those of the others.
+    int *first_of = calloc((size_t)graph->func_count + 1, sizeof *first_of);
+    arg_runs *runs = calloc((size_t)graph->arg_count + 1, sizeof *runs);
+    npu_status status = first_of != NULL && runs != NULL
+                            ? check_all(graph, walls, first_of, runs, atomic, warnings, err)
+                            : npu_fail_memory(err);
     free(first_of);
     free(runs);
     return status;
