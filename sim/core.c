@@ -14,10 +14,10 @@ void npu_core_fail(npu_cores *cores, npu_status status) {
 
 // ---- dependencies --------------------------------------------------------------------------
 
-bool npu_core_ready(const core_state *core, npu_pipe which, queued *q) {
+bool npu_core_ready(const core_state *core, queued *q) {
     bool known = true;
     for (int p = 0; p < NPU_PIPE_COUNT; p++) {
-        if (q->dep[p] == 0 || (p == (int)which && which >= NPU_PIPE_MTE2))
+        if (q->dep[p] == 0)
             continue;
         if (q->dep[p] > core->pipes[p].resolved) {
             known = false;
@@ -34,7 +34,7 @@ static void remember(core_state *core) {
     for (int p = NPU_PIPE_V; p < NPU_PIPE_COUNT; p++) {
         pipe_state *pipe = &core->pipes[p];
         for (uint32_t seq = pipe->resolved + 1; seq <= pipe->issued; seq++)
-            npu_core_ready(core, (npu_pipe)p, queue_at(pipe, seq));
+            npu_core_ready(core, queue_at(pipe, seq));
     }
 }
 
@@ -49,7 +49,7 @@ void npu_core_resolve(core_state *core, npu_pipe which, double finish) {
 }
 
 // A reader waits for the copy's writer; a writer also waits for the readers of what the copy
-// held before.
+// held before. Those of its own pipe are past it: a pipe reads and writes in order.
 static void note_slots(core_state *core, const npu_op *op, npu_pipe pipe, queued *q, uint32_t seq) {
     for (int i = 0; i < NPU_OP_SLOTS; i++) {
         if (op->reads[i] < 0)
@@ -65,9 +65,7 @@ static void note_slots(core_state *core, const npu_op *op, npu_pipe pipe, queued
     slot_use *use = &core->slots[op->writes];
     for (int p = 0; p < NPU_PIPE_COUNT; p++) {
         uint32_t last = use->written[p] > use->read[p] ? use->written[p] : use->read[p];
-        if (last == seq && p == (int)pipe) // this op's own read of the slot it updates
-            last = use->written[p];
-        if (last > q->dep[p])
+        if (p != (int)pipe && last > q->dep[p])
             q->dep[p] = last;
     }
     use->written[pipe] = seq;
@@ -125,7 +123,7 @@ static bool issue(core_state *core, const npu_op *op) {
     if (op->kind == NPU_OP_STORE && op->pipe == NPU_PIPE_FIXPIPE)
         q->busy = npu_fixpipe_cycles(all->die, op->m, op->n) * all->cycle;
     note_slots(core, op, op->pipe, q, seq);
-    npu_core_ready(core, op->pipe, q);
+    npu_core_ready(core, q);
     return true;
 }
 
@@ -185,7 +183,7 @@ static bool resolve_fixed(core_state *core, npu_pipe which) {
     if (p->resolved == p->issued)
         return false;
     queued *q = queue_at(p, p->resolved + 1);
-    if (!npu_core_ready(core, which, q))
+    if (!npu_core_ready(core, q))
         return false;
     double start = fmax(q->ready, p->free);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &start))

@@ -117,8 +117,8 @@ static inline double finish_of(const pipe_state *p, uint32_t seq) {
 void npu_core_advance(core_state *core);
 void npu_core_fail(struct npu_cores *cores, npu_status status);
 // Moves what is known of the slots an op needs into q->ready; false while an op it depends on
-// is not resolved. Transfers do not wait for others of their pipe: these end in order.
-bool npu_core_ready(const core_state *core, npu_pipe pipe, queued *q);
+// is not resolved.
+bool npu_core_ready(const core_state *core, queued *q);
 // Records the finish of the next op of a pipe.
 void npu_core_resolve(core_state *core, npu_pipe pipe, double finish);
 

@@ -62,7 +62,7 @@ static bool ask_next(core_state *core, npu_pipe which) {
     if (p->started == p->issued || p->waiting)
         return false;
     queued *q = queue_at(p, p->started + 1);
-    if (!npu_core_ready(core, which, q))
+    if (!npu_core_ready(core, q))
         return false;
     double now = npu_engine_now(core->all->engine), at = fmax(q->ready, p->free);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
