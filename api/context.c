@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "yaml.h"
+#include "yaml_tree.h"
 
 npu_status npu_engine_choice(const char *name, npu_engine_kind *kind, npu_error *err) {
     *kind = NPU_ENGINE_FLUID;

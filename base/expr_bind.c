@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "yaml.h"
+#include "yaml_tree.h"
 
 // What a compiled node gives. Constants stay out of the pool until an op needs them.
 typedef struct operand {

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "yaml.h"
+#include "yaml_tree.h"
 
 // MAX_NESTING bounds the parser's recursion; MAX_HEIGHT that of the later steps, where a long
 // sum is deep too.

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "yaml.h"
+#include "yaml_tree.h"
 
 enum { MAX_OPTIONS = 16, NAME_SIZE = 64 };
 

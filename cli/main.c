@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "yaml.h"
+#include "yaml_tree.h"
 
 typedef struct main_args {
     cli_args shared;

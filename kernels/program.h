@@ -8,7 +8,7 @@
 #include "error.h"
 #include "mem.h"
 #include "tile.h"
-#include "yaml.h"
+#include "yaml_tree.h"
 
 typedef struct npu_kernel npu_kernel; // as written: parsed, nothing bound
 

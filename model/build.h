@@ -4,7 +4,7 @@
 #define NPU_BUILD_H
 
 #include "graph.h"
-#include "yaml.h"
+#include "yaml_tree.h"
 
 enum { NPU_MAX_INCLUDES = 16, NPU_MAX_STEPS = 1000000, NPU_STORAGE_ALIGN = 512 };
 

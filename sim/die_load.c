@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "die_impl.h"
-#include "yaml.h"
+#include "yaml_tree.h"
 
 enum { MAX_EXTENDS = 8, MAX_WORDS = 128 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "yaml.h"
+#include "yaml_tree.h"
 
 typedef struct fixture {
     npu_arena arena;

@@ -2,8 +2,8 @@
 // Config files as a tree of nodes that know where they stand. Parsing is libyaml's;
 // this adds positions, the refusal of duplicate keys, and errors that name the nearest
 // right word. Everything lives in the caller's arena.
-#ifndef NPU_YAML_H
-#define NPU_YAML_H
+#ifndef NPU_YAML_TREE_H
+#define NPU_YAML_TREE_H
 
 #include "error.h"
 #include "mem.h"

@@ -2,16 +2,15 @@
 // The tree is built from libyaml's events and not from its document API: only the events
 // still tell of an anchor that nobody uses, and they let us stop at the nesting limit before
 // anything is stored.
-#include "yaml.h"
+#include "yaml_tree.h"
 
-// libyaml's header. <yaml.h> would find ours again, since this folder is searched first.
-#include <../include/yaml.h>
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
 enum { MAX_DEPTH = 64, MAX_WORD = 64 };
 static const size_t MAX_FILE = (size_t)64 << 20;
