@@ -341,13 +341,13 @@ static void writers_say_when_memory_runs_out(void **state) {
 
 static void a_full_disk_is_reported(void **state) {
     (void)state;
-    fixture *f = fix_new();
     FILE *full = fopen("/dev/full", "w");
     if (full == NULL) {
-        free(f);
         skip();
+        return;
     }
     setvbuf(full, NULL, _IONBF, 0);
+    fixture *f = fix_new();
     npu_error err = {0};
     assert_int_equal(npu_swimlane_write(full, &f->trace, 4, &err), NPU_IO);
     assert_string_equal(err.text, "cannot write a file of the trace");

@@ -81,6 +81,7 @@ static void note_stamp(reader *r, json_int_t stamp) {
 }
 
 static double to_us(const reader *r, json_int_t stamp) {
+    assert(r->tick_us > 0);
     return (double)(stamp - r->origin) * r->tick_us;
 }
 
@@ -217,6 +218,7 @@ static npu_status add_lanes(reader *r) {
 }
 
 static npu_status add_bar(reader *r, int lane, int name, json_int_t start, json_int_t end) {
+    assert(start <= end && name >= 0);
     return npu_picture_bar(r->picture, (npu_bar){lane, name, to_us(r, start), to_us(r, end)},
                            r->err);
 }
@@ -257,6 +259,7 @@ static int compare_ids(const void *a, const void *b) {
 
 static npu_status add_rows(reader *r) {
     const json_t *rows = json_object_get(r->root, "aicore_tasks");
+    assert(r->picture->lane_count == r->cores + r->core_count);
     int unnamed = -1;
     npu_status status = NPU_OK;
     for (size_t i = 0; status == NPU_OK && i < json_array_size(rows); i++) {

@@ -35,6 +35,7 @@ static void find_last_rows(const npu_trace *trace, const npu_graph *graph, const
 // What the row waited for last: *reason and the row that ended, or -1 at the front.
 static int find_before(const npu_trace *trace, const npu_index *index, const int *last,
                        const int *core_before, int row, npu_wait_reason *reason) {
+    assert(row >= 0 && row < trace->row_count);
     double start = trace->rows[row].start;
     int best = -1;
     *reason = NPU_WAIT_FRONT;
@@ -97,6 +98,7 @@ static npu_status walk(const npu_trace *trace, const npu_index *index, const int
         link->task = now->task;
         link->exec = until - now->start;
         link->wait = now->start - ended;
+        assert(link->exec >= 0 && link->wait >= 0);
         metrics->chain_exec += link->exec;
         metrics->chain_wait[link->reason] += link->wait;
         until = ended;
@@ -110,8 +112,10 @@ npu_status npu_chain_make(const npu_trace *trace, const npu_graph *graph, const 
                           npu_metrics *metrics, npu_error *err) {
     int *last = calloc((size_t)graph->task_count + 1, sizeof *last);
     int *core_before = calloc((size_t)trace->row_count + 1, sizeof *core_before);
-    npu_status status = last == NULL || core_before == NULL ? npu_fail_memory(err) : NPU_OK;
-    if (status == NPU_OK) {
+    npu_status status = NPU_NO_MEMORY;
+    if (last == NULL || core_before == NULL) {
+        npu_fail_memory(err);
+    } else {
         find_last_rows(trace, graph, index, last);
         find_core_before(trace, index, core_before);
         status = walk(trace, index, last, core_before, metrics, err);

@@ -41,6 +41,7 @@ static list_text list_of(const int64_t *values, int count) {
 
 // The window's shape, start_offset and strides, their keys behind `prefix`.
 static void emit_window(npu_emit *emit, const char *prefix, const npu_arg *arg) {
+    assert(arg->offset >= 0);
     npu_emit_text(emit, ",\"%sshape\":%s,\"%sstart_offset\":\"%lld\",\"%sstrides\":%s", prefix,
                   list_of(arg->shape, arg->rank).text, prefix, (long long)arg->offset, prefix,
                   list_of(arg->stride, arg->rank).text);
@@ -57,6 +58,7 @@ static void emit_tensor(npu_emit *emit, const char *prefix, const npu_graph *gra
 
 static void emit_task(npu_emit *emit, const npu_graph *graph, int index) {
     const npu_task *task = &graph->tasks[index];
+    assert(task->first_arg >= 0 && task->first_arg + task->arg_count <= graph->arg_count);
     int aic = task->engine == NPU_AIV ? -1 : npu_task_func_id(graph, task, NPU_AIC);
     int aiv = task->engine == NPU_AIC ? -1 : npu_task_func_id(graph, task, NPU_AIV);
     npu_emit_line(emit,
@@ -77,6 +79,7 @@ static void emit_task(npu_emit *emit, const npu_graph *graph, int index) {
 }
 
 static void emit_storage(npu_emit *emit, const npu_tensor *tensor) {
+    assert(tensor->address >= 0 && tensor->bytes >= 0);
     npu_emit_line(emit,
                   "\n{\"tensor_id\":\"%s\",\"buffer_addr\":\"%lld\",\"version\":0,\"dtype\":\"%s\","
                   "\"buffer_numel\":\"%lld\"}",

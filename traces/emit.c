@@ -9,6 +9,7 @@
 // Writes the digits of `value`, at least `least` of them, so that they end before `end`;
 // returns their start. snprintf would take most of the time of a file.
 static char *digits_before(char *end, uint64_t value, int least) {
+    assert(least >= 0 && least <= 20);
     for (; value != 0 || least > 0; value /= 10, least--)
         *--end = (char)('0' + value % 10);
     return end;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arrows of merged_swimlane.json. All end or begin in Worker View; docs/traces.md lists them.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "perfetto_impl.h"
@@ -78,6 +79,7 @@ static task_ends find_ends(const npu_perfetto *p, int task) {
         if (row >= 0)
             found.bars[found.count++] = row_bar(p, row);
     }
+    assert(found.count <= MOST_BARS);
     const npu_row *rows = p->trace->rows;
     for (int i = p->index.task.first[task]; i < p->index.task.first[task + 1]; i++) {
         int row = p->index.task.items[i];
@@ -96,6 +98,7 @@ static task_ends find_ends(const npu_perfetto *p, int task) {
 }
 
 static void dependency(arrows *a, bar from, bar to, int64_t outputs, int64_t inputs) {
+    assert(from.begin <= from.end && to.begin <= to.end);
     const char *name = from.end > to.begin ? "hb_violation" : "dependency";
     npu_emit *emit = &a->p->emit;
     npu_emit_line(
@@ -134,6 +137,7 @@ static void dependencies(arrows *a) {
 }
 
 static int thread_of(const npu_perfetto *p, int row) {
+    assert(row >= 0 && row < p->trace->row_count);
     return p->trace->cores[p->trace->rows[row].core].thread;
 }
 

@@ -28,6 +28,7 @@ npu_status npu_groups_make(npu_groups *groups, int group_count, int count,
         if (g >= 0)
             groups->items[next[g]++] = i;
     }
+    assert(groups->first[0] == 0 && groups->first[group_count] <= count);
     return NPU_OK;
 }
 
@@ -70,6 +71,7 @@ static npu_status neighbours(const npu_graph *graph, npu_groups *groups, bool pr
         for (int i = begin; i < end; i++) {
             const npu_edge *edge = &graph->edges[groups->items[i]];
             int other = preds ? edge->pred : edge->succ;
+            assert(edge->pred < edge->succ && other >= 0 && other < graph->task_count);
             if (seen[other] == task + 1)
                 continue;
             seen[other] = task + 1;

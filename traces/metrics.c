@@ -64,8 +64,10 @@ static void count_heads(maker *m) {
 static void count_row(maker *m, int row_index) {
     const npu_row *row = &m->trace->rows[row_index];
     int func = m->graph->tasks[row->task].func;
+    assert(func >= 0 && func < m->graph->func_count);
     npu_kernel_metrics *kernel = &m->metrics->kernels[func];
     npu_engine_type type = m->trace->cores[row->core].type;
+    assert(type == NPU_AIC || type == NPU_AIV);
     half_sums *half = &m->sums[func].half[type];
     double time = row->end - row->start;
     half->time += time;
@@ -156,6 +158,7 @@ static void finish_die(maker *m, const double *aicpu_ns) {
     double span = metrics->makespan;
     metrics->aic_busy = span > 0 && aic > 0 ? metrics->aic_busy / (span * aic) : 0;
     metrics->aiv_busy = span > 0 && aiv > 0 ? metrics->aiv_busy / (span * aiv) : 0;
+    assert(metrics->aic_busy <= 1 + 1e-9 && metrics->aiv_busy <= 1 + 1e-9);
     for (int i = 0; i < metrics->aicpu_count; i++)
         metrics->aicpu_busy[i] = span > 0 ? aicpu_ns[i] / span : 0;
 }
@@ -191,6 +194,7 @@ static npu_status allocate(maker *m, npu_error *err) {
 }
 
 static void compute(maker *m, const double *aicpu_ns) {
+    assert(m->index.core.first != NULL && m->index.task.first != NULL && m->func.first != NULL);
     count_heads(m);
     for (int row = 0; row < m->trace->row_count; row++)
         count_row(m, row);

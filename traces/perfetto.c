@@ -15,6 +15,7 @@ int64_t npu_perfetto_at(const npu_perfetto *p, double ns) {
 }
 
 int npu_perfetto_complete_at(const npu_perfetto *p, int thread, double ns) {
+    assert(thread >= 0 && thread < p->trace->scheduler_count);
     int low = p->completes.first[thread];
     int end = p->completes.first[thread + 1];
     for (int high = end; low < high;) { // the first that ends at or after ns
@@ -101,6 +102,7 @@ static char *hint(const npu_groups *groups, int task) {
     for (int i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, size - used, "%sr1t%d", i > 0 ? ", " : "",
                                  groups->items[groups->first[task] + i]);
+    assert(used + 2 <= size);
     snprintf(text + used, size - used, "]");
     return text;
 }
@@ -110,6 +112,7 @@ static void worker_slice(npu_perfetto *p, int row_index, const slice_names *name
     const npu_row *row = &p->trace->rows[row_index];
     npu_engine_type type = p->trace->cores[row->core].type;
     int func_id = npu_task_func_id(p->graph, &p->graph->tasks[row->task], type);
+    assert(names->text[type] != NULL && func_id >= 0);
     int64_t receive = npu_perfetto_at(p, row->receive);
     int64_t start = npu_perfetto_at(p, row->start);
     int64_t end = npu_perfetto_at(p, row->end);
@@ -355,11 +358,12 @@ static npu_status prepare(npu_perfetto *p, npu_error *err) {
     p->finishes = calloc((size_t)trace->phase_count + 1, sizeof *p->finishes);
     p->marker = calloc((size_t)p->graph->task_count + 1, sizeof *p->marker);
     p->marker_slice = calloc((size_t)p->graph->task_count + 1, sizeof *p->marker_slice);
-    if (status == NPU_OK &&
-        (p->slice == NULL || p->finishes == NULL || p->marker == NULL || p->marker_slice == NULL))
-        status = npu_fail_memory(err);
     if (status != NPU_OK)
         return status;
+    if (p->slice == NULL || p->finishes == NULL || p->marker == NULL || p->marker_slice == NULL) {
+        npu_fail_memory(err);
+        return NPU_NO_MEMORY;
+    }
     for (int i = 0; i < p->graph->task_count; i++)
         p->marker[i] = -1;
     for (int i = 0; i < trace->row_count; i++) {

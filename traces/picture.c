@@ -16,6 +16,7 @@ npu_status npu_picture_lane(npu_picture *picture, npu_lane_kind kind, int number
 
 npu_status npu_picture_bar(npu_picture *picture, npu_bar bar, npu_error *err) {
     assert(bar.lane >= 0 && bar.lane < picture->lane_count);
+    assert(bar.name >= 0 && bar.start <= bar.end);
     npu_status status = NPU_GROW(picture, bars, bar_count, bar_capacity, err);
     if (status == NPU_OK)
         picture->bars[picture->bar_count++] = bar;
@@ -100,6 +101,7 @@ static npu_status add_rows(npu_picture *picture, const npu_trace *trace, const n
     for (int i = 0; i < trace->row_count && status == NPU_OK; i++) {
         const npu_row *row = &trace->rows[i];
         int func = graph->tasks[row->task].func;
+        assert(func >= 0 && func < graph->func_count && "a dummy has no rows");
         int name = names[func] - 1;
         if (name < 0)
             status = npu_picture_name(picture, graph->funcs[func].name, &name, err);

@@ -47,6 +47,7 @@ static double lane_height(npu_lane_kind kind) {
 
 // The top of lane `lane`, or of what follows the last one. Groups stand apart.
 static double lane_top(const npu_picture *picture, int lane) {
+    assert(lane >= 0 && lane <= picture->lane_count);
     double top = 0;
     for (int i = 0; i < lane; i++) {
         top += lane_height(picture->lanes[i].kind);
@@ -130,6 +131,7 @@ static bool choose_colours(const npu_picture *picture, colouring *c) {
 static const char *bar_colour(const npu_picture *picture, const colouring *c, const npu_bar *bar) {
     if (picture->lanes[bar->lane].kind < NPU_LANE_AIC)
         return shades[bar->name];
+    assert(bar->name < picture->name_count);
     int colour = c->colour[bar->name];
     return colour >= 0 ? palette[colour] : other_colour;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pmu.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const npu_pipe columns[] = {NPU_PIPE_V,    NPU_PIPE_M,    NPU_PIPE_S,
@@ -20,6 +21,7 @@ npu_status npu_pmu_write(FILE *out, const npu_trace *trace, const npu_graph *gra
         const npu_row *row = &trace->rows[i];
         const npu_core_info *core = &trace->cores[row->core];
         int func_id = npu_task_func_id(graph, &graph->tasks[row->task], core->type);
+        assert(func_id >= 0 && row->end >= row->start);
         long long total = cycles(trace, row->end - row->start);
         fprintf(out, "%d,%d,0x%016llx,%d,%d,%lld", core->thread, row->core,
                 (unsigned long long)npu_task_id(row->task), func_id, core->type == NPU_AIV, total);

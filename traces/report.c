@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,18 +77,18 @@ static void print_head(FILE *out, const npu_report *report) {
 }
 
 static int by_core_time(const void *a, const void *b) {
-    const npu_kernel_metrics *x = *(const npu_kernel_metrics *const *)a;
-    const npu_kernel_metrics *y = *(const npu_kernel_metrics *const *)b;
+    const npu_kernel_metrics *x = a;
+    const npu_kernel_metrics *y = b;
     if (x->core_time != y->core_time)
         return x->core_time > y->core_time ? -1 : 1;
-    return x < y ? -1 : x > y; // as in the graph
+    return strcmp(x->name, y->name);
 }
 
-static void print_times(FILE *out, const npu_kernel_metrics *const *kernels, int count) {
+static void print_times(FILE *out, const npu_kernel_metrics *kernels, int count) {
     fprintf(out, "\n%-*s %-4s %6s %8s %8s %11s %11s %10s\n", NAME_WIDTH, "Kernel", "on", "tasks",
             "blocks", "rows", "block mean", "block max", "core time");
     for (int i = 0; i < count; i++) {
-        const npu_kernel_metrics *k = kernels[i];
+        const npu_kernel_metrics *k = &kernels[i];
         fprintf(out, "%-*.*s %-4s %6d %8lld %8d %11s %11s %10s\n", NAME_WIDTH, NAME_WIDTH, k->name,
                 engine_label(k->engine), k->tasks, (long long)k->blocks, k->rows,
                 time_of(k->block_mean).text, time_of(k->block_max).text,
@@ -95,11 +96,11 @@ static void print_times(FILE *out, const npu_kernel_metrics *const *kernels, int
     }
 }
 
-static void print_causes(FILE *out, const npu_kernel_metrics *const *kernels, int count) {
+static void print_causes(FILE *out, const npu_kernel_metrics *kernels, int count) {
     fprintf(out, "\n%-*s %-11s %7s %9s %9s %16s %16s\n", NAME_WIDTH, "Kernel", "bound by", "busy",
             "read", "written", "head mean/median", "tail mean/median");
     for (int i = 0; i < count; i++) {
-        const npu_kernel_metrics *k = kernels[i];
+        const npu_kernel_metrics *k = &kernels[i];
         char bound[24];
         char head[72];
         char tail[72];
@@ -116,7 +117,7 @@ static void print_causes(FILE *out, const npu_kernel_metrics *const *kernels, in
 }
 
 static void print_kernels(FILE *out, const npu_metrics *metrics) {
-    const npu_kernel_metrics **kernels = calloc((size_t)metrics->kernel_count + 1, sizeof *kernels);
+    npu_kernel_metrics *kernels = calloc((size_t)metrics->kernel_count + 1, sizeof *kernels);
     if (kernels == NULL) {
         fputs("\n(no memory left to print the kernels)\n", out);
         return;
@@ -124,7 +125,7 @@ static void print_kernels(FILE *out, const npu_metrics *metrics) {
     int count = 0;
     for (int i = 0; i < metrics->kernel_count; i++)
         if (metrics->kernels[i].rows > 0)
-            kernels[count++] = &metrics->kernels[i];
+            kernels[count++] = metrics->kernels[i];
     qsort(kernels, (size_t)count, sizeof *kernels, by_core_time);
     print_times(out, kernels, count);
     print_causes(out, kernels, count);
@@ -200,6 +201,7 @@ static void print_work(FILE *out, const npu_totals *totals, double span) {
 }
 
 static void print_link(FILE *out, const npu_report *report, const npu_chain_link *link) {
+    assert(link->row >= 0 && link->row < report->trace->row_count);
     const npu_row *row = &report->trace->rows[link->row];
     fprintf(out, "  %11s %10s %-5s %10s  core %-3d %.48s\n", time_of(row->start).text,
             time_of(link->wait).text, npu_wait_names[link->reason], time_of(link->exec).text,
@@ -228,6 +230,7 @@ static void print_chain(FILE *out, const npu_report *report) {
 }
 
 void npu_report_print(FILE *out, const npu_report *report) {
+    assert(report->trace != NULL && report->graph != NULL && report->metrics != NULL);
     print_head(out, report);
     print_kernels(out, report->metrics);
     print_utilisation(out, report);

@@ -42,6 +42,7 @@ static void emit_rows(npu_emit *emit, const npu_trace *trace, const npu_groups *
     npu_emit_list(emit, "  \"aicore_tasks\": [");
     for (int i = 0; i < trace->row_count; i++) {
         const npu_row *row = &trace->rows[by_core->items[i]];
+        assert(row->receive <= row->start && row->start <= row->end);
         long long start = ticks(trace, row->start);
         npu_emit_line(emit, "\n    [%d, %s, %u, %lld, %lld, %lld]", row->core,
                       npu_u64(npu_task_id(row->task)).text, row->reg_task_id, start,
@@ -86,6 +87,7 @@ static void emit_phases(npu_emit *emit, const npu_trace *trace) {
                 emit_phase(emit, trace, &trace->phases[i]);
         npu_emit_text(emit, emit->more ? "\n    ]" : "]");
     }
+    assert(i == trace->phase_count && "a phase belongs to no scheduler");
     npu_emit_text(emit, "\n  ]");
 }
 

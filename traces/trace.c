@@ -53,7 +53,7 @@ uint64_t npu_alloc_id(int n) {
 }
 
 int64_t npu_trace_ticks(const npu_trace *trace, double ns) {
-    assert(ns >= 0);
+    assert(ns >= 0 && trace->clock_hz > 0);
     return (int64_t)floor(ns * trace->clock_hz / 1e9) + NPU_TICK_ORIGIN;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules that every trace keeps, ours and a captured one (runtime.md 1.5, 1.10).
+#include <assert.h>
 #include <stdlib.h>
 
 #include "index.h"
@@ -150,6 +151,7 @@ static npu_status verify_core(const verifier *v, int core) {
 
 // The part of a MIX block that a core runs: 0 the AIC, 1 and 2 the AIVs.
 static int part_of(const npu_trace *trace, int core, int aic) {
+    assert(core >= 0 && core < trace->core_count);
     return trace->cores[core].type == NPU_AIC ? 0 : 1 + (core - aic) % 2;
 }
 
