@@ -9,8 +9,13 @@ typedef struct extent { // `count` steps of `stride` bytes
     int64_t count, stride;
 } extent;
 
-// Dimensions that matter, smallest stride first; neighbours that follow each other in memory
-// are merged. Returns how many are left.
+// Does `a` step through memory more coarsely than `b`? A stride of 0 repeats all the rest.
+static bool coarser(extent a, extent b) {
+    return b.stride != 0 && (a.stride == 0 || a.stride > b.stride);
+}
+
+// Dimensions that matter, the finest first; neighbours that follow each other in memory are
+// merged. Returns how many are left.
 static int merge(const npu_window *window, const int64_t *length, int64_t size, extent *out) {
     int n = 0;
     for (int d = window->rank - 1; d >= 0; d--) {
@@ -18,7 +23,7 @@ static int merge(const npu_window *window, const int64_t *length, int64_t size, 
             continue;
         extent e = {length[d], window->stride[d] * size};
         int at = n++;
-        for (; at > 0 && out[at - 1].stride > e.stride; at--)
+        for (; at > 0 && coarser(out[at - 1], e); at--)
             out[at] = out[at - 1];
         out[at] = e;
     }

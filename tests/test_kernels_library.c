@@ -257,8 +257,187 @@ static void output_projection(void **state) {
     CHECK_ROWS(state, rows);
 }
 
+// ---- in order ------------------------------------------------------------------------------
+
+static const char *list_library(fixture *f, const char *kernel, const char *settings,
+                                npu_engine_type core, int64_t block, int lane) {
+    start_over(f);
+    assert_ok(f, load_kernel(f, kernel));
+    assert_ok(f, bind_kernel(f, settings));
+    return list_block(f, core, block, lane);
+}
+
+// Two fragments of 16 of 28 columns, half of K each, in L1 tiles of 32 and L0 tiles of 16. The
+// second fragment has 12 columns in memory; slab 1 begins in row 16 of C.
+static void a_matmul_walks_fragments_then_k_then_l0_tiles(void **state) {
+    fixture *f = *state;
+    static const char settings[] = "a fp32 8x128; b fp32 128x28; c fp32 32x32; with slabs 1;"
+                                   "tile n 16; tile k 32; tile l0 1024; grid n 1; grid k 2";
+    assert_string_equal(list_library(f, "matmul", settings, NPU_AIC, 1, 0),
+                        "load a 256+128*8/512 > a1.1\n"
+                        "load b 7168+64*32/112 > b1.1\n"
+                        "extract a1.1 > a0.1 16x16\n"
+                        "extract b1.1 > b0.1 16x16\n"
+                        "matmul a0.1 b0.1 > c0.1 16x16x16 valid 2048\n"
+                        "extract a1.1 > a0.0 16x16\n"
+                        "extract b1.1 > b0.0 16x16\n"
+                        "matmul a0.0 b0.0 > c0.1 16x16x16 valid 2048 acc\n"
+                        "load a 384+128*8/512 > a1.0\n"
+                        "load b 10752+64*32/112 > b1.0\n"
+                        "extract a1.0 > a0.1 16x16\n"
+                        "extract b1.0 > b0.1 16x16\n"
+                        "matmul a0.1 b0.1 > c0.1 16x16x16 valid 2048 acc\n"
+                        "extract a1.0 > a0.0 16x16\n"
+                        "extract b1.0 > b0.0 16x16\n"
+                        "matmul a0.0 b0.0 > c0.1 16x16x16 valid 2048 acc\n"
+                        "store c0.1 > c 2048+64*16/128\n"
+                        "load a 256+128*8/512 > a1.1\n"
+                        "load b 7232+48*32/112 > b1.1\n"
+                        "extract a1.1 > a0.1 16x16\n"
+                        "extract b1.1 > b0.1 16x16\n"
+                        "matmul a0.1 b0.1 > c0.0 16x16x16 valid 1536\n"
+                        "extract a1.1 > a0.0 16x16\n"
+                        "extract b1.1 > b0.0 16x16\n"
+                        "matmul a0.0 b0.0 > c0.0 16x16x16 valid 1536 acc\n"
+                        "load a 384+128*8/512 > a1.0\n"
+                        "load b 10816+48*32/112 > b1.0\n"
+                        "extract a1.0 > a0.1 16x16\n"
+                        "extract b1.0 > b0.1 16x16\n"
+                        "matmul a0.1 b0.1 > c0.0 16x16x16 valid 1536 acc\n"
+                        "extract a1.0 > a0.0 16x16\n"
+                        "extract b1.0 > b0.0 16x16\n"
+                        "matmul a0.0 b0.0 > c0.0 16x16x16 valid 1536 acc\n"
+                        "store c0.0 > c 2112+64*16/128\n");
+}
+
+static const char qk_pv_settings[] =
+    "q bf16 2x4x64; kv bf16 2x16x64; bias fp32 2x16; s fp32 2x2x2x16; p bf16 2x2x2x16;"
+    "o fp32 2x4x64; m fp32 2x4; l fp32 2x4; tile head 2; tile l0 1024; grid t 2";
+
+// K^T in two L0 tiles of 32 x 16, V in two of 8 x 64.
+static void the_cube_does_all_scores_before_the_first_output(void **state) {
+    fixture *f = *state;
+    assert_string_equal(list_library(f, "qk_pv", qk_pv_settings, NPU_AIC, 1, 0),
+                        "load kv 2048+2048 > kv1.0\n"
+                        "load q 512+256 > q1.1\n"
+                        "extract q1.1 > a0.1 2x32\n"
+                        "extract kv1.0 > b0.1 32x16\n"
+                        "matmul a0.1 b0.1 > s0.1 2x16x32\n"
+                        "extract q1.1 > a0.0 2x32\n"
+                        "extract kv1.0 > b0.0 32x16\n"
+                        "matmul a0.0 b0.0 > s0.1 2x16x32 acc\n"
+                        "store s0.1 > s 256+128\n"
+                        "signal FIXPIPE 0\n"
+                        "load q 768+256 > q1.0\n"
+                        "extract q1.0 > a0.1 2x32\n"
+                        "extract kv1.0 > b0.1 32x16\n"
+                        "matmul a0.1 b0.1 > s0.0 2x16x32\n"
+                        "extract q1.0 > a0.0 2x32\n"
+                        "extract kv1.0 > b0.0 32x16\n"
+                        "matmul a0.0 b0.0 > s0.0 2x16x32 acc\n"
+                        "store s0.0 > s 384+128\n"
+                        "signal FIXPIPE 0\n"
+                        "wait MTE2 1\n"
+                        "load p 128+64 > p1.1\n"
+                        "extract p1.1 > a0.1 2x8\n"
+                        "extract kv1.0 > b0.1 8x64\n"
+                        "matmul a0.1 b0.1 > o0.0 2x64x8\n"
+                        "extract p1.1 > a0.0 2x8\n"
+                        "extract kv1.0 > b0.0 8x64\n"
+                        "matmul a0.0 b0.0 > o0.0 2x64x8 acc\n"
+                        "store o0.0 > o 1024+512\n"
+                        "wait MTE2 1\n"
+                        "load p 192+64 > p1.0\n"
+                        "extract p1.0 > a0.1 2x8\n"
+                        "extract kv1.0 > b0.1 8x64\n"
+                        "matmul a0.1 b0.1 > o0.0 2x64x8\n"
+                        "extract p1.0 > a0.0 2x8\n"
+                        "extract kv1.0 > b0.0 8x64\n"
+                        "matmul a0.0 b0.0 > o0.0 2x64x8 acc\n"
+                        "store o0.0 > o 1536+512\n");
+}
+
+static void lane_0_works_and_lane_1_answers(void **state) {
+    fixture *f = *state;
+    assert_string_equal(list_library(f, "qk_pv", qk_pv_settings, NPU_AIV, 0, 0),
+                        "load bias 0+64 > bb.0\n"
+                        "wait MTE2 0\n"
+                        "load s 0+128 > sb.1\n"
+                        "muls sb.1 > sb.1 2x16\n"
+                        "add sb.1 bb.0 > sb.1 2x16\n"
+                        "row_max sb.1 > peak.1 2x16\n"
+                        "row_expand_sub sb.1 peak.1 > sb.1 2x16\n"
+                        "exp sb.1 > sb.1 2x16\n"
+                        "row_sum sb.1 > sum.1 2x16\n"
+                        "cast sb.1 > pb.1 2x16\n"
+                        "store pb.1 > p 0+64\n"
+                        "signal MTE3 1\n"
+                        "store peak.1 > m 0+8\n"
+                        "store sum.1 > l 0+8\n"
+                        "wait MTE2 0\n"
+                        "load s 128+128 > sb.0\n"
+                        "muls sb.0 > sb.0 2x16\n"
+                        "add sb.0 bb.0 > sb.0 2x16\n"
+                        "row_max sb.0 > peak.0 2x16\n"
+                        "row_expand_sub sb.0 peak.0 > sb.0 2x16\n"
+                        "exp sb.0 > sb.0 2x16\n"
+                        "row_sum sb.0 > sum.0 2x16\n"
+                        "cast sb.0 > pb.0 2x16\n"
+                        "store pb.0 > p 64+64\n"
+                        "signal MTE3 1\n"
+                        "store peak.0 > m 8+8\n"
+                        "store sum.0 > l 8+8\n");
+    assert_string_equal(list_block(f, NPU_AIV, 0, 1), "wait MTE2 0\n"
+                                                      "signal MTE2 1\n"
+                                                      "wait MTE2 0\n"
+                                                      "signal MTE2 1\n");
+}
+
+// Pages of 8 rows, a pool of 6; token 3 is request 1 at position 17, its window 10 to 17. Rows
+// 10 to 15 are in its page 1 (1 * 2 + 1 = 3 of the pool), 16 and 17 in its page 2 (5).
+static void a_gather_copies_runs_and_splits_those_that_cross_a_page(void **state) {
+    fixture *f = *state;
+    static const char settings[] = "cache bf16 6x8x16; kv bf16 4x8x16; with position 16;"
+                                   "with per_request 2; with run 4; grid t 4; grid q 1";
+    assert_string_equal(list_library(f, "swa_gather_kv", settings, NPU_AIV, 3, 0),
+                        "scalar 0 4\n"
+                        "load cache 832+128 > bulk.1\n" // 3 * 256 + 2 * 32
+                        "store bulk.1 > kv 768+128\n"
+                        "load cache 960+32 > row.1\n"
+                        "store row.1 > kv 896+32\n"
+                        "load cache 992+32 > row.0\n"
+                        "store row.0 > kv 928+32\n"
+                        "load cache 1280+32 > row.1\n"
+                        "store row.1 > kv 960+32\n"
+                        "load cache 1312+32 > row.0\n"
+                        "store row.0 > kv 992+32\n");
+}
+
+static void gemms(void **state) {
+    static const row rows[] = {
+        // 4 x 2 tiles on one block: A and B are read again for each
+        {"gemm", "a bf16 512x512; b bf16 512x256; c fp32 512x256; grid m 1; grid n 1", 1,
+         "load a 1048576; load b 1048576; store c 524288; macs 67108864; valid 67108864"},
+        {"gemm", "a bf16 512x512; b bf16 512x256; c fp32 512x256; grid m 4; grid n 2", 8,
+         "load a 131072; load b 131072; store c 65536; macs 8388608; valid 8388608"},
+        {"gemm",
+         "a int8 32x64; b int8 96x64 t; c int32 32x96; tile m 32; tile n 32; tile k 64;"
+         "grid m 1; grid n 3",
+         3, "load a 2048; load b 2048; store c 4096; macs 65536; valid 65536"},
+    };
+    CHECK_ROWS(state, rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(gemms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_matmul_walks_fragments_then_k_then_l0_tiles, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_cube_does_all_scores_before_the_first_output, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(lane_0_works_and_lane_1_answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_gather_copies_runs_and_splits_those_that_cross_a_page,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(matmuls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hyper_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(projections, set_up, tear_down),
