@@ -74,34 +74,62 @@ static npu_status bench_graph(npusim_input input, const char *name, const char *
     return NPU_OK;
 }
 
-npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_error *err) {
-    static const char *const built_in[] = {"swa_attention", "gemm", "gemm_large"};
-    static const char *const large[] = {"M=3072", "N=8192", "K=8192", "gm=24"};
-    char folder[NPU_CONFIG_PATH], path[NPU_CONFIG_PATH + 64];
-    npusim_input input = options->input;
+typedef struct built_in {
+    const char *name, *file; // below models/
+    const char *sets[4];
+    int set_count;
+} built_in;
+
+static const built_in built_ins[] = {
+    {"swa_attention", "swa_attention", {NULL}, 0},
+    {"gemm", "gemm", {NULL}, 0},
+    {"gemm_large", "gemm", {"M=3072", "N=8192", "K=8192", "gm=24"}, 4},
+};
+
+// On one engine, or on both.
+static npu_status bench_engines(npusim_input input, const char *name, FILE *report,
+                                npu_error *err) {
+    const char *asked = input.engine;
     npu_status status = NPU_OK;
-    if (input.config == NULL) {
+    for (int e = 0; e < 2 && !status; e++)
+        if (asked == NULL || strcmp(asked, npu_engine_names[e]) == 0)
+            status = bench_graph(input, name, npu_engine_names[e], report, err);
+    return status;
+}
+
+static npu_status bench_built_ins(npusim_input input, FILE *report, npu_error *err) {
+    char path[NPU_CONFIG_PATH + 64];
+    npu_status status = NPU_OK;
+    for (size_t i = 0; i < sizeof built_ins / sizeof *built_ins && !status; i++) {
+        const built_in *b = &built_ins[i];
+        snprintf(path, sizeof path, "%s/models/%s.yaml", input.config, b->file);
+        input.graph = path;
+        input.sets = b->sets;
+        input.set_count = b->set_count;
+        status = bench_engines(input, b->name, report, err);
+    }
+    return status;
+}
+
+npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_error *err) {
+    char folder[NPU_CONFIG_PATH];
+    npusim_input input = options->input;
+    npu_engine_kind kind;
+    npu_status status = npu_engine_choice(input.engine, &kind, err);
+    if (!status && input.graph == NULL && input.set_count > 0)
+        status = npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
+                          "the built-in graphs have their own parameters; name a graph to set "
+                          "others");
+    if (!status && input.config == NULL) {
         status = npusim_config_folder(folder, sizeof folder, err);
         input.config = folder;
     }
+    if (status)
+        return status;
     fprintf(report, "%-16s %-8s %9s %9s %10s %10s %10s %8s %12s\n", "graph", "engine", "load ms",
             "sim ms", "tile ops", "Mops/s", "Mevents/s", "MB", "makespan us");
-    int count = options->input.graph != NULL ? 1 : 3;
-    for (int i = 0; i < count && !status; i++) {
-        const char *name = options->input.graph ? options->input.graph : built_in[i];
-        const char *slash = strrchr(name, '/');
-        if (options->input.graph == NULL) {
-            snprintf(path, sizeof path, "%s/models/%s.yaml", input.config,
-                     i == 2 ? "gemm" : built_in[i]);
-            input.graph = path;
-            input.sets = i == 2 ? large : NULL;
-            input.set_count = i == 2 ? 4 : 0;
-        }
-        for (int e = 0; e < 2 && !status; e++)
-            if (options->input.engine == NULL ||
-                strcmp(options->input.engine, npu_engine_names[e]) == 0)
-                status =
-                    bench_graph(input, slash ? slash + 1 : name, npu_engine_names[e], report, err);
-    }
-    return status;
+    if (input.graph == NULL)
+        return bench_built_ins(input, report, err);
+    const char *slash = strrchr(input.graph, '/');
+    return bench_engines(input, slash ? slash + 1 : input.graph, report, err);
 }

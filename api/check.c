@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context.h"
 
+static const char *plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
 static void print_found(const npu_context *context, FILE *report) {
     const npu_graph *graph = &context->graph;
     int64_t blocks = 0;
@@ -14,11 +18,12 @@ static void print_found(const npu_context *context, FILE *report) {
         const npu_edge *e = &graph->edges[i];
         edges += i == 0 || e->succ != e[-1].succ || e->pred != e[-1].pred;
     }
-    fprintf(report, "%s: %d tasks (%d AIC, %d AIV, %d MIX, %d dummy), %lld blocks, %d edges\n",
-            graph->path, graph->task_count, count[NPU_AIC], count[NPU_AIV], count[NPU_MIX],
-            count[NPU_DUMMY], (long long)blocks, edges);
+    fprintf(report, "%s: %d task%s (%d AIC, %d AIV, %d MIX, %d dummy), %lld block%s, %d edge%s\n",
+            graph->path, graph->task_count, plural(graph->task_count), count[NPU_AIC],
+            count[NPU_AIV], count[NPU_MIX], count[NPU_DUMMY], (long long)blocks, plural(blocks),
+            edges, plural(edges));
     fprintf(report, "fits die %s, with %d warning%s\n", context->die.name, context->warnings.count,
-            context->warnings.count == 1 ? "" : "s");
+            plural(context->warnings.count));
 }
 
 npu_status npusim_check(const npusim_input *input, FILE *report, FILE *warn, npu_error *err) {

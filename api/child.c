@@ -2,7 +2,7 @@
 #include "child.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +38,7 @@ static bool receive_all(int fd, void *data, size_t size) {
 npu_status npu_in_child(npu_status (*work)(const void *arg, void *result, npu_error *err),
                         const void *arg, void *result, size_t size, npu_error *err) {
     int ends[2];
+    fflush(NULL); // what is buffered must not be written by both
     if (pipe(ends) != 0)
         return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot make a pipe: %s", strerror(errno));
     pid_t pid = fork();
@@ -53,7 +54,7 @@ npu_status npu_in_child(npu_status (*work)(const void *arg, void *result, npu_er
         npu_status status = work(arg, result, &error);
         bool sent = send_all(ends[1], &status, sizeof status) &&
                     send_all(ends[1], &error, sizeof error) && send_all(ends[1], result, size);
-        _exit(sent ? 0 : 1); // the parent's buffers must not be flushed twice
+        _exit(sent ? 0 : 1);
     }
     close(ends[1]);
     npu_status status = NPU_OK;

@@ -64,5 +64,6 @@ void npu_context_close(npu_context *context) {
 
 void npu_context_print_warnings(const npu_context *context, FILE *to) {
     for (int i = 0; to != NULL && i < context->warnings.count; i++)
-        fprintf(to, "warning: %s\n", context->warnings.lines[i]);
+        fprintf(to, "%.*swarning: %s\n", context->warnings.sentences[i], context->warnings.lines[i],
+                context->warnings.lines[i] + context->warnings.sentences[i]);
 }

@@ -61,16 +61,24 @@ void npu_warn(npu_warnings *list, npu_pos pos, const char *fmt, ...) {
         if (lines == NULL)
             return;
         list->lines = lines;
+        int *sentences = realloc(list->sentences, (size_t)capacity * sizeof *sentences);
+        if (sentences == NULL)
+            return;
+        list->sentences = sentences;
         list->capacity = capacity;
     }
     char *copy = strdup(text);
-    if (copy != NULL)
-        list->lines[list->count++] = copy;
+    if (copy == NULL)
+        return;
+    char place[1024];
+    list->sentences[list->count] = (int)strlen(npu_pos_text(pos, place, (int)sizeof place));
+    list->lines[list->count++] = copy;
 }
 
 void npu_warnings_free(npu_warnings *list) {
     for (int i = 0; i < list->count; i++)
         free(list->lines[i]);
     free(list->lines);
+    free(list->sentences);
     *list = (npu_warnings){0};
 }

@@ -43,6 +43,7 @@ const char *npu_pos_text(npu_pos pos, char *buf, int size);
 // `lines` is owned by the list; free with npu_warnings_free.
 typedef struct npu_warnings {
     char **lines;
+    int *sentences; // of each line: where the sentence begins, behind the position
     int count;
     int capacity;
 } npu_warnings;
