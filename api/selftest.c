@@ -22,12 +22,19 @@ typedef struct probe {
     bool aiv;
 } probe;
 
-static double hbm_peak(const npu_die *die) {
-    return npu_die_hbm_rate(die);
-}
-
 static double port_peak(const npu_die *die, const npu_core_port *port, double latency) {
     return fmin(port->read * die->clock, port->outstanding * die->l2.line / latency);
+}
+
+// On a die with few cores their ports together are less than HBM.
+static double aiv_hbm_peak(const npu_die *die) {
+    return fmin(npu_die_hbm_rate(die),
+                2 * die->clusters * port_peak(die, &die->aiv, die->l2.miss_latency));
+}
+
+static double aic_hbm_peak(const npu_die *die) {
+    return fmin(npu_die_hbm_rate(die),
+                die->clusters * port_peak(die, &die->aic, die->l2.miss_latency));
 }
 
 static double aiv_l2_peak(const npu_die *die) {
@@ -73,8 +80,8 @@ static double dispatch_peak(const npu_die *die) {
 }
 
 static const probe probes[] = {
-    {"HBM, all AIV", "stream", {"aiv=1"}, READ_RATE, hbm_peak, 0.05, true, true},
-    {"HBM, all AIC", "stream", {"aiv=0"}, READ_RATE, hbm_peak, 0.05, true, false},
+    {"HBM, all AIV", "stream", {"aiv=1"}, READ_RATE, aiv_hbm_peak, 0.05, true, true},
+    {"HBM, all AIC", "stream", {"aiv=0"}, READ_RATE, aic_hbm_peak, 0.05, true, false},
     {"L2, all AIV",
      "stream",
      {"aiv=1", "warm=1", "tiles=96"},

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// libnpusim as its users call it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "npusim.h"
+
+#define CONFIGS NPUSIM_SOURCE "/configs"
+#define GEMM CONFIGS "/models/gemm.yaml"
+
+static npusim_input input_of(const char *graph) {
+    return (npusim_input){.graph = graph, .config = CONFIGS};
+}
+
+// All that a call printed.
+static char *text_of(FILE *file) {
+    static char text[65536];
+    rewind(file);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void a_run_needs_no_folder_and_no_report(void **state) {
+    (void)state;
+    npusim_run_options options = {.input = input_of(GEMM)};
+    npu_error err = {{0}};
+    double makespan = 0;
+    assert_int_equal(npusim_run(&options, NULL, NULL, &makespan, &err), NPU_OK);
+    assert_true(makespan > 0);
+    assert_string_equal(err.text, "");
+}
+
+static void settings_change_the_result(void **state) {
+    (void)state;
+    const char *sets[] = {"K=2048"};
+    npusim_run_options whole = {.input = input_of(GEMM)}, half = whole;
+    half.input.sets = sets;
+    half.input.set_count = 1;
+    double a = 0, b = 0;
+    assert_int_equal(npusim_run(&whole, NULL, NULL, &a, NULL), NPU_OK);
+    assert_int_equal(npusim_run(&half, NULL, NULL, &b, NULL), NPU_OK);
+    assert_true(b > 0.45 * a && b < 0.55 * a); // bound by what it reads, half as much
+}
+
+static void warm_weights_are_faster(void **state) {
+    (void)state;
+    npusim_run_options cold = {.input = input_of(GEMM)}, warm = cold;
+    warm.input.l2_warm = true;
+    double a = 0, b = 0;
+    assert_int_equal(npusim_run(&cold, NULL, NULL, &a, NULL), NPU_OK);
+    assert_int_equal(npusim_run(&warm, NULL, NULL, &b, NULL), NPU_OK);
+    assert_true(b < a);
+}
+
+static void wrong_options_are_errors_and_leave_nothing(void **state) {
+    (void)state;
+    char folder[] = "/tmp/npusim-test-api-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(rmdir(folder), 0);
+    npusim_run_options options = {.input = input_of(GEMM), .out = folder, .swimlane = 5};
+    npu_error err = {{0}};
+    assert_int_equal(npusim_run(&options, NULL, NULL, NULL, &err), NPU_BAD_INPUT);
+    assert_string_equal(err.text, "the swimlane level is 1 to 4, not 5");
+    options.swimlane = 4;
+    options.input.engine = "fluit";
+    err.text[0] = '\0';
+    assert_int_equal(npusim_run(&options, NULL, NULL, NULL, &err), NPU_BAD_INPUT);
+    assert_string_equal(err.text, "unknown engine 'fluit'; did you mean 'fluid'?");
+    options.input.engine = NULL;
+    options.input.die = "A33";
+    err.text[0] = '\0';
+    assert_int_equal(npusim_run(&options, NULL, NULL, NULL, &err), NPU_BAD_INPUT);
+    struct stat s;
+    assert_int_not_equal(stat(folder, &s), 0);
+}
+
+static void the_selftest_reaches_every_peak_on_every_die(void **state) {
+    (void)state;
+    static const char *const dies[] = {"910B1", "910B2", "910B3", "910B4", "A3", "9372", "9362"};
+    for (size_t i = 0; i < sizeof dies / sizeof *dies; i++) {
+        FILE *report = tmpfile();
+        npu_error err = {{0}};
+        npu_status status = npusim_selftest(CONFIGS, dies[i], NULL, report, &err);
+        char *text = text_of(report);
+        if (status)
+            print_error("%s\n%s\n", err.text, text);
+        assert_int_equal(status, NPU_OK);
+        assert_null(strstr(text, "MISSED"));
+        assert_non_null(strstr(text, "HBM, all AIV"));
+    }
+}
+
+static void check_tells_what_it_found(void **state) {
+    (void)state;
+    npusim_input input = input_of(CONFIGS "/models/swa_attention.yaml");
+    FILE *report = tmpfile();
+    assert_int_equal(npusim_check(&input, report, NULL, NULL), NPU_OK);
+    assert_non_null(strstr(text_of(report), "50 tasks (20 AIC, 28 AIV, 1 MIX, 1 dummy), "
+                                            "358 blocks"));
+}
+
+static void the_config_folder_follows_the_environment(void **state) {
+    (void)state;
+    char buf[4096];
+    npu_error err = {{0}};
+    assert_int_equal(setenv("NPUSIM_CONFIGS", CONFIGS, 1), 0);
+    assert_int_equal(npusim_config_folder(buf, sizeof buf, &err), NPU_OK);
+    assert_string_equal(buf, CONFIGS);
+    assert_int_equal(setenv("NPUSIM_CONFIGS", "/nowhere", 1), 0);
+    assert_int_equal(npusim_config_folder(buf, sizeof buf, &err), NPU_IO);
+    assert_string_equal(err.text,
+                        "NPUSIM_CONFIGS is '/nowhere', but there is no folder 'die' in it");
+    unsetenv("NPUSIM_CONFIGS");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_needs_no_folder_and_no_report),
+        cmocka_unit_test(settings_change_the_result),
+        cmocka_unit_test(warm_weights_are_faster),
+        cmocka_unit_test(wrong_options_are_errors_and_leave_nothing),
+        cmocka_unit_test(the_selftest_reaches_every_peak_on_every_die),
+        cmocka_unit_test(check_tells_what_it_found),
+        cmocka_unit_test(the_config_folder_follows_the_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
