@@ -14,7 +14,7 @@ typedef enum figure { READ_RATE, FLOPS, BLOCK_RATE } figure;
 typedef struct probe {
     const char *name;
     const char *graph; // in configs/selftest
-    const char *sets[4];
+    const char *sets[5];
     figure what;
     double (*peak)(const npu_die *die);
     double tolerance; // the share of the peak that may be missing
@@ -84,7 +84,7 @@ static const probe probes[] = {
     {"HBM, all AIC", "stream", {"aiv=0"}, READ_RATE, aic_hbm_peak, 0.05, true, false},
     {"L2, all AIV",
      "stream",
-     {"aiv=1", "warm=1", "tiles=48"},
+     {"aiv=1", "warm=1", "tiles=48", "passes=8"},
      READ_RATE,
      aiv_l2_peak,
      0.05,
@@ -92,7 +92,7 @@ static const probe probes[] = {
      true},
     {"L2, all AIC",
      "stream",
-     {"aiv=0", "warm=1", "tiles=48"},
+     {"aiv=0", "warm=1", "tiles=48", "passes=8"},
      READ_RATE,
      aic_l2_peak,
      0.05,
@@ -174,10 +174,10 @@ static npu_status run_probe(const void *arg, void *rate, npu_error *err) {
     const npusim_input *base = j->base;
     const probe *p = j->p;
     char path[NPU_CONFIG_PATH + 64], blocks[32];
-    const char *sets[5];
+    const char *sets[6];
     npusim_input input = *base;
     snprintf(path, sizeof path, "%s/selftest/%s.yaml", base->config, p->graph);
-    for (; input.set_count < 4 && p->sets[input.set_count] != NULL; input.set_count++)
+    for (; input.set_count < 5 && p->sets[input.set_count] != NULL; input.set_count++)
         sets[input.set_count] = p->sets[input.set_count];
     if (p->whole_die) {
         snprintf(blocks, sizeof blocks, "blocks=%d", (int)j->die->clusters * (p->aiv ? 2 : 1));
