@@ -416,10 +416,10 @@ static void a_gather_copies_runs_and_splits_those_that_cross_a_page(void **state
 static void gemms(void **state) {
     static const row rows[] = {
         // 4 x 2 tiles on one block: A and B are read again for each
-        {"gemm", "a bf16 512x512; b bf16 512x256; c fp32 512x256; grid m 1; grid n 1", 1,
-         "load a 1048576; load b 1048576; store c 524288; macs 67108864; valid 67108864"},
-        {"gemm", "a bf16 512x512; b bf16 512x256; c fp32 512x256; grid m 4; grid n 2", 8,
-         "load a 131072; load b 131072; store c 65536; macs 8388608; valid 8388608"},
+        {"gemm", "a bf16 512x512; b bf16 512x512; c fp32 512x512; grid m 1; grid n 1", 1,
+         "load a 1048576; load b 2097152; store c 1048576; macs 134217728; valid 134217728"},
+        {"gemm", "a bf16 512x512; b bf16 512x512; c fp32 512x512; grid m 4; grid n 2", 8,
+         "load a 131072; load b 262144; store c 131072; macs 16777216; valid 16777216"},
         {"gemm",
          "a int8 32x64; b int8 96x64 t; c int32 32x96; tile m 32; tile n 32; tile k 64;"
          "grid m 1; grid n 3",

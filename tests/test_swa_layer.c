@@ -410,6 +410,38 @@ static void settings_change_tiles_and_grids(void **state) {
     assert_int_equal(sum.prefetch, 100663296); // wo_a and wo_b alone
 }
 
+static const npu_walls walls = { // L0A, L0B, L0C, L1, UB of an A2/A3 core
+    {64 << 10, 64 << 10, 128 << 10, 512 << 10, (192 << 10) - 256},
+    {512, 512, 64, 32, 32},
+    32,
+    512,
+    24};
+
+static void other_numbers_of_rows_fit_too(void **state) {
+    fixture *f = *state;
+    const char *const sets[] = {"T=4", "T=16"};
+    for (int i = 0; i < 2; i++) {
+        npu_graph_free(&f->graph);
+        assert_int_equal(load(f, "swa_attention", &sets[i], 1), NPU_OK);
+        assert_int_equal(npu_graph_check(&f->graph, &walls, NULL, &f->err), NPU_OK);
+        counts sum = count_graph(f);
+        assert_int_equal(sum.load[NPU_CACHE], (i == 0 ? 4 : 16) * 128 * 1024);
+        // 16 rows are computed in any case; attention has one block per token
+        assert_int_equal(sum.macs - 1786773504, (i == 0 ? -4 : 8) * (int64_t)8388608);
+    }
+}
+
+static void a_late_warm_up_waits_for_q(void **state) {
+    fixture *f = *state;
+    const char *const sets[] = {"warm_late=1", "warm_q_kv=0"};
+    char buf[128];
+    npu_graph_free(&f->graph);
+    assert_int_equal(load(f, "swa_attention", sets, 2), NPU_OK);
+    assert_int_equal(f->graph.task_count, 50);
+    assert_string_equal(preds_of(&f->graph, "prefetch_attn_w", buf, sizeof buf),
+                        "qproj_dequant_rms_nope_rope!");
+}
+
 static void one_gemm_is_one_block(void **state) {
     fixture *f = *state;
     npu_graph_free(&f->graph);
@@ -419,7 +451,7 @@ static void one_gemm_is_one_block(void **state) {
     counts sum = count_graph(f);
     assert_int_equal(sum.macs, (int64_t)128 * 4096 * 4096);
     assert_int_equal(sum.load[NPU_WEIGHT], 4096 * 4096 * 2);
-    assert_int_equal(sum.load[NPU_ACTIVATION], 32 * 128 * 4096 * 2); // again for each N tile
+    assert_int_equal(sum.load[NPU_ACTIVATION], 16 * 128 * 4096 * 2); // again for each N tile
     assert_int_equal(sum.store, 128 * 4096 * 4);
 }
 
@@ -436,12 +468,6 @@ static void a_gemm_spreads_over_cores(void **state) {
 
 static void buffers_hold_every_task(void **state) {
     fixture *f = *state;
-    const npu_walls walls = {// L0A, L0B, L0C, L1, UB of an A2/A3 core
-                             {64 << 10, 64 << 10, 128 << 10, 512 << 10, 184 << 10},
-                             {512, 512, 64, 32, 32},
-                             32,
-                             512,
-                             24};
     npu_status status = npu_graph_check(&f->graph, &walls, NULL, &f->err);
     assert_string_equal(f->err.text, "");
     assert_int_equal(status, NPU_OK);
@@ -459,6 +485,8 @@ int main(void) {
         cmocka_unit_test(rows_lie_where_the_block_table_says),
         cmocka_unit_test(buffers_hold_every_task),
         cmocka_unit_test(settings_change_tiles_and_grids), // these load another graph
+        cmocka_unit_test(other_numbers_of_rows_fit_too),
+        cmocka_unit_test(a_late_warm_up_waits_for_q),
         cmocka_unit_test(one_gemm_is_one_block),
         cmocka_unit_test(a_gemm_spreads_over_cores),
     };
