@@ -218,7 +218,7 @@ static void the_report_gives_every_figure_with_its_unit(void **state) {
     assert_holds(text, "                     50.0 %  scheduler 0\n");
     assert_holds(text, "  weights             1.50 MB        0 B\n");
     assert_holds(text, "  cube                 4.00 M MAC, 1.00 M MAC of them valid (25.0 %), "
-                       "0.12 TFLOPS valid\n");
+                       "0.12 TOPS valid\n");
     assert_holds(text, "  vector              12.35 k elements\n");
     assert_holds(text, "Longest chain: 4 blocks, kernels 12.0 us + data wait 2.9 us + core wait "
                        "300.0 ns\n  + front 1.5 us + last finish 600.0 ns = 17.3 us\n");

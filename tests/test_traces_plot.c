@@ -23,6 +23,7 @@ static const char *const place_files[] = {"chip_swimlane_records.json",
                                           "deps.json",
                                           "name_map.json",
                                           "name_map_b.json",
+                                          "summary.json",
                                           "swimlane.png",
                                           "gnuplot"};
 
@@ -161,6 +162,57 @@ static void the_example_of_the_format_is_read(void **state) {
     assert_true(fabs(p.picture.bars[0].start - 0.6) < 1e-9); // from the dispatch, 30 ticks before
     assert_true(fabs(p.picture.bars[0].end - 50.6) < 1e-9);
     assert_true(fabs(p.picture.span - 51.4) < 1e-9);
+    place_end(&p);
+}
+
+static void the_title_names_the_die_of_a_summary(void **state) {
+    (void)state;
+    place p;
+    place_begin(&p);
+    put(&p, "chip_swimlane_records.json", "{" EXAMPLE_META "," EXAMPLE_ROWS "}");
+    put(&p, "name_map.json", "{\"orchestrator_name\":\"layer\"}");
+    put(&p, "summary.json", "{\"input\":{\"die\":\"dies/A3.yaml\"}}");
+    read_place(&p);
+    assert_string_equal(p.picture.title, "layer on A3.yaml: 51.4 us");
+    npu_picture_free(&p.picture);
+    put(&p, "summary.json", "of another program");
+    read_place(&p);
+    assert_string_equal(p.picture.title, "layer: 51.4 us");
+    place_end(&p);
+}
+
+static void a_makespan_ends_with_the_last_row(void **state) {
+    (void)state;
+    place p;
+    place_begin(&p);
+    put(&p, "chip_swimlane_records.json",
+        "{" EXAMPLE_META "," EXAMPLE_ROWS ",\"aicpu_scheduler_phases\":[[{\"kind\":\"complete\","
+        "\"start_cycles\":3530,\"end_cycles\":3600}]]}");
+    put(&p, "name_map.json", "{\"orchestrator_name\":\"layer\"}");
+    read_place(&p);
+    assert_string_equal(p.picture.title, "layer: 51.4 us");
+    assert_true(fabs(p.picture.span - 52.6) < 1e-9); // the phase is drawn whole
+    place_end(&p);
+}
+
+static void a_dummy_takes_no_place_in_the_legend(void **state) {
+    (void)state;
+    place p;
+    place_begin(&p);
+    put(&p, "chip_swimlane_records.json", "{" EXAMPLE_META "," EXAMPLE_ROWS "}");
+    put(&p, "deps.json",
+        "{\"tasks\":[{\"task_id\":\"7\",\"kernel_ids\":[-1,-1,-1]},"
+        "{\"task_id\":\"8\",\"kernel_ids\":[1,-1,-1]},"
+        "{\"task_id\":\"4294967296\",\"kernel_ids\":[2,-1,-1]}]}");
+    read_place(&p);
+    sink s;
+    sink_begin(&s);
+    assert_int_equal(npu_plot_script(&p.picture, s.out, NULL), NPU_OK);
+    char *script = sink_end(&s);
+    assert_null(strstr(script, "title 'task'"));
+    assert_null(strstr(script, "title 'func_1'")); // has no bar
+    assert_non_null(strstr(script, "title 'func_2'"));
+    free(script);
     place_end(&p);
 }
 
@@ -401,6 +453,9 @@ int main(void) {
         cmocka_unit_test(a_trace_without_phases_has_lanes_for_cores_alone),
         cmocka_unit_test(files_give_the_picture_of_their_trace),
         cmocka_unit_test(the_example_of_the_format_is_read),
+        cmocka_unit_test(the_title_names_the_die_of_a_summary),
+        cmocka_unit_test(a_makespan_ends_with_the_last_row),
+        cmocka_unit_test(a_dummy_takes_no_place_in_the_legend),
         cmocka_unit_test(older_and_wider_captures_are_read),
         cmocka_unit_test(a_bad_file_is_named_with_its_fault),
         cmocka_unit_test(a_folder_without_a_swimlane_is_refused),

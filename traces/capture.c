@@ -26,6 +26,7 @@ typedef struct reader {
     double tick_us;
     json_int_t origin; // smallest stamp
     json_int_t last;   // largest
+    json_int_t finish; // largest of a row
     int core_count;
     int schedulers, cores; // first lanes of their kinds
     task_name *tasks;      // sorted by id
@@ -149,6 +150,7 @@ static npu_status scan_rows(reader *r) {
             json_int_t setup = stream == 0 && json_array_size(row) > 5 ? column(row, 5) : 0;
             note_stamp(r, column(row, stream == 0 ? 3 : 2) - setup);
             note_stamp(r, column(row, stream == 0 ? 4 : 3));
+            r->finish = r->last;
         }
         if (status != NPU_OK)
             return status;
@@ -291,12 +293,13 @@ static npu_status name_task(reader *r, const json_t *task, const json_t *names, 
     char text[200];
     snprintf(text, sizeof text, "%lld", (long long)id);
     const char *known = json_string_value(json_object_get(names, text));
-    if (id < 0)
-        snprintf(text, sizeof text, "task");
-    else if (known == NULL)
+    if (known == NULL)
         snprintf(text, sizeof text, "func_%lld", (long long)id);
     else
         snprintf(text, sizeof text, "%s", known);
+    *name = -1;
+    if (id < 0) // a dummy: it has no rows
+        return NPU_OK;
     size_t length = strlen(text);
     if (both && length > 4 && strcmp(text + length - 4, "_aic") == 0)
         text[length - 4] = '\0';
@@ -342,8 +345,33 @@ static const char *find_name_map(reader *r, const char *folder) {
     return best != NULL ? join(r, folder, best) : NULL;
 }
 
-// Reads names and tasks as far as they are there; the graph's name becomes the title.
-static npu_status read_names(reader *r, const char *folder, const char **title) {
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+// "GRAPH on DIE: makespan", of what is known; a capture's folder may stand for the graph.
+static npu_status make_title(reader *r, const char *folder, const json_t *name_map) {
+    npu_arena *arena = &r->picture->arena;
+    const char *graph = json_string_value(json_object_get(name_map, "orchestrator_name"));
+    const char *summary_path = join(r, folder, "summary.json");
+    json_t *summary = NULL;
+    if (summary_path == NULL)
+        return npu_fail_memory(r->err);
+    load(summary_path, &summary, NULL); // it only helps: no fault of it matters here
+    const char *die = json_string_value(json_object_get(json_object_get(summary, "input"), "die"));
+    char makespan[32];
+    npu_show_time(to_us(r, r->finish > r->origin ? r->finish : r->origin) * 1e3, makespan,
+                  (int)sizeof makespan);
+    r->picture->title =
+        npu_arena_printf(arena, "%s%s%s: %s", graph != NULL ? graph : last_part(folder),
+                         die != NULL ? " on " : "", die != NULL ? last_part(die) : "", makespan);
+    json_decref(summary);
+    return r->picture->title != NULL ? NPU_OK : npu_fail_memory(r->err);
+}
+
+// Reads names and tasks as far as they are there, and makes the title.
+static npu_status read_names(reader *r, const char *folder) {
     json_t *deps = NULL;
     json_t *map = NULL;
     const char *deps_path = join(r, folder, "deps.json");
@@ -355,26 +383,14 @@ static npu_status read_names(reader *r, const char *folder, const char **title) 
         status = load(map_path, &map, r->err);
     if (status == NPU_OK && deps != NULL)
         status = name_tasks(r, deps_path, deps, json_object_get(map, "callable_id_to_name"));
-    const char *name = json_string_value(json_object_get(map, "orchestrator_name"));
-    if (name == NULL) {
-        const char *slash = strrchr(folder, '/');
-        name = slash != NULL && slash[1] != '\0' ? slash + 1 : folder;
-    }
-    *title = npu_arena_text(&r->picture->arena, name, strlen(name));
+    if (status == NPU_OK)
+        status = make_title(r, folder, map);
     json_decref(deps);
     json_decref(map);
-    return status == NPU_OK && *title == NULL ? npu_fail_memory(r->err) : status;
-}
-
-static npu_status make_title(reader *r, const char *name) {
-    char makespan[32];
-    npu_show_time(r->picture->span * 1e3, makespan, (int)sizeof makespan);
-    r->picture->title = npu_arena_printf(&r->picture->arena, "%s: %s", name, makespan);
-    return r->picture->title != NULL ? NPU_OK : npu_fail_memory(r->err);
+    return status;
 }
 
 static npu_status read_picture(reader *r, const char *folder) {
-    const char *title = NULL;
     npu_status status = read_metadata(r);
     if (status == NPU_OK)
         status = scan_rows(r);
@@ -385,11 +401,9 @@ static npu_status read_picture(reader *r, const char *folder) {
     if (status == NPU_OK)
         status = add_lanes(r);
     if (status == NPU_OK)
-        status = read_names(r, folder, &title);
-    if (status != NPU_OK)
-        return status;
-    r->picture->span = to_us(r, r->last > r->origin ? r->last : r->origin);
-    status = make_title(r, title);
+        status = read_names(r, folder);
+    if (status == NPU_OK)
+        r->picture->span = to_us(r, r->last > r->origin ? r->last : r->origin);
     if (status == NPU_OK)
         status = each_phase(r, "aicpu_orchestrator_phases", add_submit);
     if (status == NPU_OK)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arrows of merged_swimlane.json. All end or begin in Worker View; docs/traces.md lists them.
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "perfetto_impl.h"
@@ -14,8 +15,8 @@ typedef struct anchor {
 // A slice in Worker View: a row, or a dummy's sliver.
 typedef struct bar {
     int tid;
-    int64_t begin, end; // ns
-    int slice;          // id
+    int64_t begin, start, end; // ns; a row begins when it is received, its kernel starts later
+    int slice;                 // id
 } bar;
 
 enum { MOST_BARS = 2, INSIDE_NS = 10 };
@@ -52,7 +53,7 @@ static void arrow(arrows *a, const char *name, anchor from, anchor to) {
 static bar row_bar(const npu_perfetto *p, int row_index) {
     const npu_row *row = &p->trace->rows[row_index];
     return (bar){npu_core_tid(row->core), npu_perfetto_at(p, row->receive),
-                 npu_perfetto_at(p, row->end), p->slice[row_index]};
+                 npu_perfetto_at(p, row->start), npu_perfetto_at(p, row->end), p->slice[row_index]};
 }
 
 // The bar that stands for all rows of a task on one type of core: the one that begins first,
@@ -92,14 +93,16 @@ static task_ends find_ends(const npu_perfetto *p, int task) {
         const npu_phase *phase = &p->trace->phases[p->marker[task]];
         int64_t ts = npu_perfetto_at(p, phase->start);
         found.bars[found.count++] =
-            (bar){NPU_TID_AICPU + phase->thread, ts, ts + NPU_MARKER_NS, p->marker_slice[task]};
+            (bar){NPU_TID_AICPU + phase->thread, ts, ts, ts + NPU_MARKER_NS, p->marker_slice[task]};
     }
     return found;
 }
 
 static void dependency(arrows *a, bar from, bar to, int64_t outputs, int64_t inputs) {
     assert(from.begin <= from.end && to.begin <= to.end);
-    const char *name = from.end > to.begin ? "hb_violation" : "dependency";
+    // Received before its producer ended is no violation: that is early dispatch.
+    int64_t slack = llround(2e9 / a->p->trace->clock_hz);
+    const char *name = from.end > to.start + slack ? "hb_violation" : "dependency";
     npu_emit *emit = &a->p->emit;
     npu_emit_line(
         emit,

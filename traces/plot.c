@@ -96,7 +96,7 @@ static void write_lanes(const npu_picture *picture, FILE *out) {
 // How the kernels are coloured: colour[name] is an index into the palette, or -1 for "other".
 typedef struct colouring {
     int *colour;
-    int shown; // names with a colour of their own
+    int rest; // kernels without a colour of their own
     bool shade_used[NPU_SHADE_COUNT];
 } colouring;
 
@@ -106,26 +106,28 @@ static bool choose_colours(const npu_picture *picture, colouring *c) {
     *c = (colouring){0};
     size_t count = (size_t)picture->name_count + 1;
     c->colour = calloc(count, sizeof *c->colour);
-    double *time = calloc(count, sizeof *time);
-    if (c->colour != NULL && time != NULL) {
-        for (int i = 0; i < picture->bar_count; i++) {
-            const npu_bar *bar = &picture->bars[i];
-            if (picture->lanes[bar->lane].kind >= NPU_LANE_AIC)
-                time[bar->name] += bar->end - bar->start;
-            else
-                c->shade_used[bar->name] = true;
-        }
-        int room = picture->name_count <= COLOURS ? COLOURS : COLOURS - 1;
-        for (int i = 0; i < picture->name_count; i++) {
-            int larger = 0;
-            for (int j = 0; j < picture->name_count; j++)
-                larger += time[j] > time[i] || (time[j] == time[i] && j < i);
-            c->colour[i] = larger < room ? larger : -1;
-            c->shown += larger < room;
-        }
+    double *time = calloc(count, sizeof *time); // 0: no bars, and so no place in the legend
+    bool enough = c->colour != NULL && time != NULL;
+    for (int i = 0; i < picture->bar_count && enough; i++) {
+        const npu_bar *bar = &picture->bars[i];
+        if (picture->lanes[bar->lane].kind >= NPU_LANE_AIC)
+            time[bar->name] += bar->end - bar->start + 1e-9;
+        else
+            c->shade_used[bar->name] = true;
+    }
+    int used = 0;
+    for (int i = 0; i < picture->name_count && enough; i++)
+        used += time[i] > 0;
+    int room = used <= COLOURS ? COLOURS : COLOURS - 1;
+    for (int i = 0; i < picture->name_count && enough; i++) {
+        int larger = 0;
+        for (int j = 0; j < picture->name_count; j++)
+            larger += time[j] > time[i] || (time[j] == time[i] && j < i);
+        c->colour[i] = larger < room && time[i] > 0 ? larger : -1;
+        c->rest += larger >= room && time[i] > 0;
     }
     free(time);
-    return c->colour != NULL && time != NULL;
+    return enough;
 }
 
 static const char *bar_colour(const npu_picture *picture, const colouring *c, const npu_bar *bar) {
@@ -164,9 +166,9 @@ static void write_plot(const npu_picture *picture, const colouring *c, FILE *out
     for (int i = 0; i < picture->name_count; i++)
         if (c->colour[i] >= 0)
             write_key(out, palette[c->colour[i]], picture->names[i]);
-    if (c->shown < picture->name_count) {
+    if (c->rest > 0) {
         char rest[40];
-        snprintf(rest, sizeof rest, "%d other kernels", picture->name_count - c->shown);
+        snprintf(rest, sizeof rest, "%d other kernels", c->rest);
         write_key(out, other_colour, rest);
     }
     for (int i = 0; i < NPU_SHADE_COUNT; i++) {

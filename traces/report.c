@@ -193,7 +193,7 @@ static void print_work(FILE *out, const npu_totals *totals, double span) {
     double padded = (double)totals->mac_padded;
     double valid = (double)totals->mac_valid;
     fprintf(out, "\nCompute\n");
-    fprintf(out, "  %-16s %10s MAC, %s MAC of them valid (%s), %.2f TFLOPS valid\n", "cube",
+    fprintf(out, "  %-16s %10s MAC, %s MAC of them valid (%s), %.2f TOPS valid\n", "cube",
             count_of(padded).text, count_of(valid).text, percent(ratio(valid, padded)).text,
             ratio(2 * valid, span) / 1e3);
     fprintf(out, "  %-16s %10s elements\n", "vector", count_of((double)totals->vec_elements).text);
