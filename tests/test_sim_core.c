@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipes of one core. On the die of test_sim_core.h a load of n lines that hit takes 10
+// (issue) + 100 (latency) + n ns, one that misses 10 + 1000 + n, a store 10 + n (and 100 until
+// others see it), an add of n lines n on V and 20 until its result can be used. S issues at no
+// cost, if a test does not say so.
+#include "test_sim_core.h"
+
+#define ADD(in, out) "{ vec: { op: add, in: " #in ", out: " #out " } }"
+#define LOAD(rows, to) "{ load: { from: 'x[" #rows ", :]', to: " #to " } }"
+#define STORE(from, rows) "{ store: { from: " #from ", to: 'y[" #rows ", :]' } }"
+#define AIV(memory, slots, ops) GRAPH("aiv", memory, slots, "[" ops "]")
+#define AB UB(a, 100, 1) ", " UB(b, 100, 1)
+#define ABCD AB ", " UB(c, 100, 1) ", " UB(d, 100, 1)
+
+// ---- waiting ---------------------------------------------------------------------------------
+
+static void an_op_waits_for_what_it_reads(void **state) {
+    // Load 10 + 100 + 100 = 210; add 100 + 20 = 330; store 10 + 100 = 440; seen at 540.
+    double end = run_alone(
+        *state, AIV(WARM, AB, LOAD(0 : 100, a) "," ADD(a, b) "," STORE(b, 0 : 100)), AIV0);
+    assert_time(end, 540);
+}
+
+static void a_write_waits_until_the_copy_is_drained(void **state) {
+    // Load 210, add 330; the second load may ask only then: 540.
+    double end = run_alone(
+        *state, AIV(WARM, AB, LOAD(0 : 100, a) "," ADD(a, b) "," LOAD(100 : 100, a)), AIV0);
+    assert_time(end, 540);
+    // With a second copy it moves from 210 to 310, and the add is the last to end.
+    end = run_alone(*state,
+                    AIV(WARM, UB(a, 100, 2) ", " UB(b, 100, 1),
+                        LOAD(0 : 100, a) "," ADD(a, b) "," LOAD(100 : 100, a)),
+                    AIV0);
+    assert_time(end, 330);
+}
+
+static void a_pipe_takes_its_ops_in_order(void **state) {
+    fixture *f = *state;
+    f->die.vector.ops[NPU_VEC_ADD].per_repeat = 5; // an add of 100 lines takes 1000
+    // The first store waits for the add, until 1020, and moves 1030 - 1130. The second has
+    // nothing to wait for, but moves behind it, until 1230; seen at 1330.
+    double end = run_alone(
+        f, AIV(WARM, ABCD, ADD(a, b) "," STORE(b, 0 : 100) "," STORE(c, 100 : 100)), AIV0);
+    assert_time(end, 1330);
+    assert_time(f->rows[0].busy[NPU_PIPE_MTE3], 1230 - 1020);
+}
+
+static void independent_ops_hide_the_start_up_of_v(void **state) {
+    double end = run_alone(*state, AIV(WARM, ABCD, ADD(a, b) "," ADD(a, c) "," ADD(a, d)), AIV0);
+    assert_time(end, 3 * 100 + 20);
+}
+
+static void dependent_ops_pay_the_start_up_of_v(void **state) {
+    double end = run_alone(*state, AIV(WARM, ABCD, ADD(a, b) "," ADD(b, c) "," ADD(c, d)), AIV0);
+    assert_time(end, 3 * (100 + 20));
+}
+
+static void v_overwrites_what_it_has_read_at_once(void **state) {
+    // The last two write what an earlier add reads: no result is needed, so no start-up is paid.
+    double end = run_alone(
+        *state, AIV(WARM, ABCD, ADD(a, b) "," ADD(c, a) "," ADD(d, b) "," ADD(d, c)), AIV0);
+    assert_time(end, 4 * 100 + 20);
+}
+
+static void an_old_result_is_not_forgotten(void **state) {
+    fixture *f = *state;
+    f->die.vector.ops[NPU_VEC_ADD].startup = f->die.vector.ops[NPU_VEC_MULS].startup = 0;
+    // V is done with the adds at 100 and 200 and with the rest at 1200. When MTE3 comes to its
+    // second store, at 100, V has gone 1000 ops past the add that it waits for. Stores 110 - 210
+    // and 210 - 310; the load is asked for at 310 and takes 10 + 1000 + 100.
+    double end = run_alone(
+        f,
+        AIV(COLD, AB ", " UB(c, 100, 1) ", " UB(d, 1, 1),
+            ADD(a, b) "," STORE(b, 0 : 100) "," ADD(a, c) "," STORE(c, 100 : 100) "," LOAD(
+                0 : 100, c) ", { loop: i in 0..1000, do: [{ vec: { op: muls, in: d, out: d } }] }"),
+        AIV0);
+    assert_time(end, 1420);
+}
+
+static void an_old_slot_is_not_forgotten(void **state) {
+    fixture *f = *state;
+    // V's add is 1000 ops old when S issues the store that waits for it: S is held by V's queue
+    // of 32 until the last but 32 of the others starts, at 1 + 967 * 21 = 20308. The store moves
+    // 20318 - 20319, the load behind it takes 10 + 1000 + 1.
+    double end =
+        run_alone(f,
+                  AIV(COLD, UB(b, 1, 1) ", " UB(d, 1, 1),
+                      "{ vec: { op: add, in: d, out: b } },"
+                      "{ loop: i in 0..1000, do: [{ vec: { op: muls, in: d, out: d } }] }," STORE(
+                          b, 0 : 1) "," LOAD(0 : 1, b)),
+                  AIV0);
+    assert_time(end, 21330);
+}
+
+// ---- slot copies -----------------------------------------------------------------------------
+
+static const char *const loads_and_adds[] = {
+    AIV(WARM, UB(a, 100, 1) ", " UB(b, 100, 4),
+        "{ loop: i in 0..4, do: [" LOAD(100 * i : 100, a) "," ADD(a, b) "] }"),
+    AIV(WARM, UB(a, 100, 2) ", " UB(b, 100, 4),
+        "{ loop: i in 0..4, do: [" LOAD(100 * i : 100, a) "," ADD(a, b) "] }"),
+    AIV(WARM, UB(a, 100, 3) ", " UB(b, 100, 4),
+        "{ loop: i in 0..4, do: [" LOAD(100 * i : 100, a) "," ADD(a, b) "] }"),
+};
+
+static void copies_decide_how_far_loads_and_adds_overlap(void **state) {
+    fixture *f = *state;
+    f->die.vector.ops[NPU_VEC_ADD].per_repeat = 1; // an add takes 200 + 20
+    // One copy: load, add, load, add ... each 10 + 100 + 100 + 200 + 20.
+    assert_time(run_alone(f, loads_and_adds[0], AIV0), 4 * 430);
+    // Two copies (the example of docs/model.md). Loads end at 210, 310; adds at 430, 630 (V is
+    // free at 410, 610). The third load asks at 430 and ends at 640, the fourth 630, 840; adds
+    // 640 - 860, 840 - 1060.
+    assert_time(run_alone(f, loads_and_adds[1], AIV0), 1060);
+    assert_time(f->rows[0].busy[NPU_PIPE_MTE2], 310 + 210 + 200);
+    assert_time(f->rows[0].busy[NPU_PIPE_V], 800);
+    // Three copies: V never waits again.
+    assert_time(run_alone(f, loads_and_adds[2], AIV0), 210 + 4 * 200 + 20);
+}
+
+#define SHORT_LOADS(copies)                                                                        \
+    AIV(COLD, UB(a, 10, copies) ", " UB(b, 10, 8),                                                 \
+        "{ loop: i in 0..8, do: [" LOAD(10 * i : 10, a) "," ADD(a, b) "] }")
+
+static void latency_is_hidden_as_far_as_copies_allow(void **state) {
+    fixture *f = *state;
+    // One copy: 8 times 10 + 1000 + 10 + 10 + 20.
+    assert_time(run_alone(f, SHORT_LOADS(1), AIV0), 8 * 1050);
+    // Two: asked for in pairs, at 0 and 10, 1050 and 1060 ... The pair's second add is 10 later.
+    assert_time(run_alone(f, SHORT_LOADS(2), AIV0), 4 * 1050 + 10);
+    // Eight: asked for at 0, 10 ... 70; one latency for all.
+    assert_time(run_alone(f, SHORT_LOADS(8), AIV0), 70 + 1050);
+}
+
+static void loads_compute_and_stores_overlap(void **state) {
+    fixture *f = *state;
+    // Two copies of both slots, 4 times load 100, add 100, store 100. Loads end at 210, 310; adds
+    // run 210 - 310 (done 330), 310 - 410 (430); so loads ask at 330 and 430 and end at 540, 640;
+    // adds 540 - 640 (660), 640 - 740 (760). Stores ask at 330, 430, 660, 760 and end at 440, 540,
+    // 770, 870; seen at 970.
+    double end = run_alone(f,
+                           AIV(WARM, UB(a, 100, 2) ", " UB(b, 100, 2),
+                               "{ loop: i in 0..4, do: [" LOAD(100 * i : 100, a) "," ADD(
+                                   a, b) "," STORE(b, 100 * i : 100) "] }"),
+                           AIV0);
+    assert_time(end, 970);
+}
+
+// ---- issuing ---------------------------------------------------------------------------------
+
+static void a_full_queue_holds_s(void **state) {
+    fixture *f = *state;
+    const char *text =
+        AIV(WARM, ABCD,
+            ADD(a, b) "," ADD(a, c) "," ADD(a, d) "," ADD(a, b) ", { scalar: { ops: 1000 } }");
+    f->die.scalar.issue = 1;
+    // S issues at 1, 2, 3, 4 and computes from 4 to 1005.
+    assert_time(run_alone(f, text, AIV0), 1005);
+    // With two places the third add is issued when the first starts (1), the fourth when the
+    // second does (101): at 3 and 102. S then computes until 1103.
+    f->die.scalar.queue_depth = 2;
+    assert_time(run_alone(f, text, AIV0), 1103);
+    assert_time(f->rows[0].busy[NPU_PIPE_S], 4 + 1001);
+}
+
+static void s_issues_one_op_after_the_other(void **state) {
+    fixture *f = *state;
+    f->die.scalar.issue = 300;
+    // The adds are issued at 300 and 600, the second ends at 700 + 20.
+    assert_time(run_alone(f, AIV(WARM, ABCD, ADD(a, b) "," ADD(a, c)), AIV0), 720);
+    // Instructions and round trips of S: 300 + 7 + 2 * 200.
+    assert_time(run_alone(f, AIV(WARM, AB, "{ scalar: { ops: 7, gm: 2 } }"), AIV0), 707);
+}
+
+static void rows_cost_issue(void **state) {
+    fixture *f = *state;
+    f->die.mte.per_row = 5;
+    const char *text =
+        AIV(WARM, UB(a, 8, 2),
+            "{ loop: i in 0..2, do: [{ load: { from: 'x[8 * i : 8, 0 : 32]', to: a } }] }");
+    // 8 rows of 128 B: issued in 10 + 8 * 5 = 50; the last byte comes 100 later, at 150 (their 8
+    // lines alone would be there at 118). The second load is issued from 50 to 100.
+    assert_time(run_alone(f, text, AIV0), 200);
+    // Whole lines side by side are one row.
+    assert_time(run_alone(f, AIV(WARM, UB(a, 8, 1), LOAD(0 : 8, a)), AIV0), 10 + 100 + 8);
+}
+
+static void ops_of_fixed_cost_need_no_events(void **state) {
+    fixture *f = *state;
+    run_alone(
+        f,
+        AIV(WARM, ABCD,
+            "{ loop: i in 0..500, do: [" ADD(a, b) "," ADD(b, c) ", { scalar: { ops: 3 } }] }"),
+        AIV0);
+    const npu_engine_stats *stats = npu_engine_get_stats(f->engine);
+    assert_true(stats->delays == 1 && stats->flows == 0); // the end of the block
+    assert_true(f->rows[0].ops == 1500);
+}
+
+// ---- the AIC's chain ---------------------------------------------------------------------------
+
+#define CUBE_SLOTS                                                                                 \
+    "a1: { in: l1, shape: [16, 128], dtype: fp32 }, a0: { in: l0a, shape: [16, 128], dtype: fp32 " \
+    "},"                                                                                           \
+    " b0: { in: l0b, shape: [128, 16], dtype: fp32 }, c0: { in: l0c, shape: [16, 16], dtype: "     \
+    "fp32 }"
+
+static void a_tile_goes_through_the_cube(void **state) {
+    fixture *f = *state;
+    double end =
+        run_alone(f,
+                  GRAPH("aic", WARM, CUBE_SLOTS,
+                        "[" LOAD(0 : 16, a1) ", { extract: { from: a1, to: a0 } },"
+                                             " { extract: { from: a1, to: b0 } },"
+                                             " { loop: i in 0..2, do: [{ matmul: { a: a0, b: b0, "
+                                             "to: c0, shape: [16, 16, 128], acc: i } }] },"
+                                             " { store: { from: c0, to: 'y[0 : 16, 0 : 16]' } }]"),
+                  AIC0);
+    const npu_row *row = &f->rows[0];
+    // Load 10 + 100 + 16 = 126.
+    assert_time(row->busy[NPU_PIPE_MTE2], 126);
+    // 8 KiB at 256 and at 128 B per cycle, 50 each on top: 82, until 208, and 114, until 322.
+    assert_time(row->busy[NPU_PIPE_MTE1], 82 + 114);
+    // 16 fractals of 8 in k, 2 cycles each, and 20: until 374 and 426.
+    assert_time(row->busy[NPU_PIPE_M], 2 * 52);
+    // 160 + 16 rows of 4 = 224, until 650; the 16 lines need only from 586 to 602. Seen at 750.
+    assert_time(row->busy[NPU_PIPE_FIXPIPE], 224);
+    assert_time(end, 750);
+    assert_true(row->ops == 6);
+    assert_true(row->read_bytes == 16 * 512 && row->write_bytes == 16 * 64);
+    const npu_totals *totals = &f->trace.totals;
+    assert_true(totals->mac_padded == 2 * 16 * 16 * 128 && totals->mac_valid == totals->mac_padded);
+    assert_true(totals->ops == 6 && totals->vec_elements == 0);
+}
+
+static void a_wide_drain_is_bound_by_its_bytes(void **state) {
+    fixture *f = *state;
+    f->die.aic.write = 8;
+    // 16 lines at 8 B/ns take 1024 ns, from 160 on, longer than the drain (224). Seen 100 later.
+    assert_time(run_alone(f,
+                          GRAPH("aic", WARM, CUBE_SLOTS,
+                                "[{ store: { from: c0, to: 'y[0 : 16, 0 : 16]' } }]"),
+                          AIC0),
+                160 + 1024 + 100);
+}
+
+// ---- blocks ------------------------------------------------------------------------------------
+
+static void a_block_ends_when_its_stores_are_seen(void **state) {
+    fixture *f = *state;
+    assert_time(run_alone(f, AIV(WARM, AB, STORE(a, 0 : 100)), AIV0), 10 + 100 + 100);
+    assert_time(f->rows[0].busy[NPU_PIPE_MTE3], 10 + 100);
+}
+
+static void a_block_without_ops_ends_at_once(void **state) {
+    fixture *f = *state;
+    load(f, AIV(WARM, AB, "{ if: block == 1, do: [" ADD(a, b) "] }"));
+    start_at(f, 0, 0, AIV0, 70);
+    run(f);
+    assert_time(f->rows[0].start, 70);
+    assert_time(f->rows[0].end, 70);
+    assert_true(f->rows[0].ops == 0);
+}
+
+static void blocks_of_one_core_do_not_touch(void **state) {
+    fixture *f = *state;
+    load(f,
+         AIV(WARM, AB, LOAD(100 * block : 100, a) "," ADD(a, b) "," STORE(b, 100 * block : 100)));
+    for (int block = 0; block < 5; block++)
+        start_at(f, 0, block, AIV0, 0);
+    int late = start_at(f, 0, 5, AIV1, 1000);
+    run(f);
+    for (int row = 0; row < 5; row++) {
+        assert_time(f->rows[row].start, 540 * row);
+        assert_time(f->rows[row].end, 540 * (row + 1));
+        assert_true(f->rows[row].ops == 3 && f->rows[row].read_bytes == 51200);
+        assert_time(f->rows[row].busy[NPU_PIPE_MTE2], 210);
+    }
+    assert_time(f->rows[late].end, 1000 + 540);
+    assert_true(f->trace.totals.load_bytes[NPU_ACTIVATION] == 6 * 51200);
+    assert_true(f->trace.totals.store_bytes[NPU_ACTIVATION] == 6 * 51200);
+    assert_true(f->trace.totals.vec_elements == 6 * 12800);
+}
+
+static void a_region_outside_its_tensor_is_the_first_error(void **state) {
+    fixture *f = *state;
+    load(f, AIV(WARM, AB, LOAD(4000 + 60 * block : 60, a)));
+    for (int block = 0; block < 4; block++)
+        start_at(f, 0, block, AIV0 + block, 100 * block);
+    assert_int_equal(carry_out(f), NPU_BAD_INPUT);
+    assert_non_null(strstr(f->err.text, "'x'"));
+    assert_time(npu_engine_now(f->engine), 100); // it stopped there
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(an_op_waits_for_what_it_reads),
+        TEST(a_write_waits_until_the_copy_is_drained),
+        TEST(a_pipe_takes_its_ops_in_order),
+        TEST(independent_ops_hide_the_start_up_of_v),
+        TEST(dependent_ops_pay_the_start_up_of_v),
+        TEST(v_overwrites_what_it_has_read_at_once),
+        TEST(an_old_result_is_not_forgotten),
+        TEST(an_old_slot_is_not_forgotten),
+        TEST(copies_decide_how_far_loads_and_adds_overlap),
+        TEST(latency_is_hidden_as_far_as_copies_allow),
+        TEST(loads_compute_and_stores_overlap),
+        TEST(a_full_queue_holds_s),
+        TEST(s_issues_one_op_after_the_other),
+        TEST(rows_cost_issue),
+        TEST(ops_of_fixed_cost_need_no_events),
+        TEST(a_tile_goes_through_the_cube),
+        TEST(a_wide_drain_is_bound_by_its_bytes),
+        TEST(a_block_ends_when_its_stores_are_seen),
+        TEST(a_block_without_ops_ends_at_once),
+        TEST(blocks_of_one_core_do_not_touch),
+        TEST(a_region_outside_its_tensor_is_the_first_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycles of single ops, on the die of test_sim_core.h.
+#include "cost.h"
+#include "test_sim_core.h"
+
+static npu_die die(void) {
+    npu_die d;
+    made_up_die(&d);
+    return d;
+}
+
+static void assert_cost(npu_op op, double busy, double latency) {
+    npu_die d = die();
+    npu_cost cost = npu_op_cost(&d, &op);
+    assert_time(cost.busy, busy);
+    assert_time(cost.latency, latency);
+}
+
+static void assert_matmul(npu_dtype dtype, int64_t m, int64_t n, int64_t k, double cycles) {
+    assert_cost((npu_op){.kind = NPU_OP_MATMUL, .dtype = dtype, .m = m, .n = n, .k = k}, cycles, 0);
+}
+
+static void a_matmul_costs_its_fractals_and_a_head(void **state) {
+    (void)state;
+    // 16 x 16 x 32 B of k in one cycle: k is 16 (fp16, bf16) or 32 (int8).
+    assert_matmul(NPU_FP16, 16, 16, 16, 20 + 1);
+    assert_matmul(NPU_BF16, 16, 16, 16, 20 + 1);
+    assert_matmul(NPU_INT8, 16, 16, 32, 20 + 1);
+    // 8 x 16 x 4 and half as many.
+    assert_matmul(NPU_FP16, 128, 256, 64, 20 + 512);
+    assert_matmul(NPU_INT8, 128, 256, 64, 20 + 256);
+    // fp32: k is 8 and a fractal's 2048 MACs take 2 cycles.
+    assert_matmul(NPU_FP32, 16, 16, 8, 20 + 2);
+    assert_matmul(NPU_FP32, 128, 256, 64, 20 + 8 * 16 * 8 * 2);
+}
+
+static void a_part_of_a_fractal_costs_a_whole_one(void **state) {
+    (void)state;
+    assert_matmul(NPU_FP16, 1, 1, 1, 20 + 1);
+    assert_matmul(NPU_FP16, 17, 16, 16, 20 + 2);
+    assert_matmul(NPU_FP16, 17, 17, 17, 20 + 8);
+    assert_matmul(NPU_INT8, 16, 16, 33, 20 + 2);
+    assert_matmul(NPU_FP32, 16, 16, 9, 20 + 4);
+}
+
+static void an_extract_costs_its_bytes_and_its_issue(void **state) {
+    (void)state;
+    npu_op op = {
+        .kind = NPU_OP_EXTRACT, .dtype = NPU_FP16, .buffer = NPU_L0A, .m = 128, .n = 64}; // 16 KiB
+    assert_cost(op, 50 + 16384 / 256, 0);
+    op.buffer = NPU_L0B;
+    assert_cost(op, 50 + 16384 / 128, 0);
+    op.dtype = NPU_INT8;
+    assert_cost(op, 50 + 8192 / 128, 0);
+    op.m = op.n = 1;
+    assert_cost(op, 50 + 1.0 / 128, 0);
+}
+
+static void a_vector_op_costs_repeats_and_rows(void **state) {
+    (void)state;
+    npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 1, .n = 64};
+    assert_cost(op, 1 * 0.5, 20); // one repeat of 256 B
+    op.n = 65;
+    assert_cost(op, 2 * 0.5, 20);
+    op.m = 3; // 780 B: rows lie side by side
+    assert_cost(op, 4 * 0.5, 20);
+    op.dtype = NPU_FP16; // 390 B
+    assert_cost(op, 2 * 0.5, 20);
+    op.dtype = NPU_INT8; // 195 B
+    assert_cost(op, 1 * 0.5, 20);
+    npu_die d = die();
+    d.vector.ops[NPU_VEC_ROW_SUM] = (npu_vec_cost){.startup = 70, .per_repeat = 2, .per_row = 5};
+    op = (npu_op){.kind = NPU_OP_VEC, .vec = NPU_VEC_ROW_SUM, .dtype = NPU_FP32, .m = 16, .n = 128};
+    npu_cost cost = npu_op_cost(&d, &op); // 32 repeats, 16 rows
+    assert_time(cost.busy, 32 * 2 + 16 * 5);
+    assert_time(cost.latency, 70);
+}
+
+static void a_scalar_op_costs_instructions_and_round_trips(void **state) {
+    (void)state;
+    assert_cost((npu_op){.kind = NPU_OP_SCALAR, .scalar_ops = 7}, 7, 0);
+    assert_cost((npu_op){.kind = NPU_OP_SCALAR, .scalar_ops = 7, .scalar_gm = 2}, 7 + 2 * 200, 0);
+}
+
+static void what_moves_or_signals_has_no_fixed_cost(void **state) {
+    (void)state;
+    static const npu_op_kind kinds[] = {NPU_OP_LOAD, NPU_OP_STORE, NPU_OP_SIGNAL, NPU_OP_WAIT,
+                                        NPU_OP_PREFETCH};
+    for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++)
+        assert_cost((npu_op){.kind = kinds[i], .m = 16, .n = 16}, 0, 0);
+}
+
+static void a_drain_costs_its_rows(void **state) {
+    (void)state;
+    npu_die d = die();
+    // Narrow rows: the floor of 4. Wide ones: 4 B per element, 128 B per cycle.
+    assert_time(npu_fixpipe_cycles(&d, 16, 8), 160 + 16 * 4);
+    assert_time(npu_fixpipe_cycles(&d, 16, 128), 160 + 16 * 4);
+    assert_time(npu_fixpipe_cycles(&d, 16, 256), 160 + 16 * 8);
+    assert_time(npu_fixpipe_cycles(&d, 128, 256), 160 + 128 * 8);
+}
+
+static void a_drain_costs_the_odd_part_of_its_width(void **state) {
+    (void)state;
+    npu_die d = die();
+    // ceil(n / 8) without its factors of 2, less 1, times 2 cycles, for each row.
+    assert_time(npu_fixpipe_cycles(&d, 1, 1), 160 + 4);                // 1
+    assert_time(npu_fixpipe_cycles(&d, 1, 24), 160 + 4 + 2 * 2);       // 3
+    assert_time(npu_fixpipe_cycles(&d, 1, 80), 160 + 4 + 2 * 4);       // 10: 5
+    assert_time(npu_fixpipe_cycles(&d, 1, 96), 160 + 4 + 2 * 2);       // 12: 3
+    assert_time(npu_fixpipe_cycles(&d, 1, 97), 160 + 4 + 2 * 12);      // 13
+    assert_time(npu_fixpipe_cycles(&d, 10, 160), 160 + 10 * (5 + 8));  // 20: 5
+    assert_time(npu_fixpipe_cycles(&d, 10, 512), 160 + 10 * (16 + 0)); // 64: 1
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_matmul_costs_its_fractals_and_a_head),
+        cmocka_unit_test(a_part_of_a_fractal_costs_a_whole_one),
+        cmocka_unit_test(an_extract_costs_its_bytes_and_its_issue),
+        cmocka_unit_test(a_vector_op_costs_repeats_and_rows),
+        cmocka_unit_test(a_scalar_op_costs_instructions_and_round_trips),
+        cmocka_unit_test(what_moves_or_signals_has_no_fixed_cost),
+        cmocka_unit_test(a_drain_costs_its_rows),
+        cmocka_unit_test(a_drain_costs_the_odd_part_of_its_width),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
