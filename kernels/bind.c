@@ -3,6 +3,7 @@
 // expressions are folded, slots get sizes.
 #include <assert.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel.h"
@@ -123,12 +124,12 @@ static npu_status bind_dim(npu_binder *b, const npu_arg_ast *ast, const char *ar
                            const npu_window *window) {
     int64_t have = window->shape[d];
     int64_t want = have;
-    if (ast->names[d] != NULL) {
-        if (strcmp(ast->names[d], "_") == 0)
+    if (ast->exprs[d] == NULL) {
+        if (strcmp(ast->texts[d], "_") == 0)
             return NPU_OK;
-        const npu_known *known = find_known(b, ast->names[d]);
+        const npu_known *known = find_known(b, ast->texts[d]);
         if (known == NULL)
-            return add_known(b, ast->names[d], false, have, ast->pos);
+            return add_known(b, ast->texts[d], false, have, ast->pos);
         want = known->value;
     } else {
         npu_status status = npu_bind_constant(b, ast->exprs[d], "a dimension", &want);
@@ -140,7 +141,20 @@ static npu_status bind_dim(npu_binder *b, const npu_arg_ast *ast, const char *ar
     return npu_fail(b->err, NPU_BAD_INPUT, window->pos,
                     "argument '%s' of kernel '%s': dimension %d is %lld, but %s is %lld", arg,
                     b->kernel->name, d, (long long)have,
-                    ast->names[d] ? ast->names[d] : "the kernel's", (long long)want);
+                    ast->exprs[d] ? "the kernel's" : ast->texts[d], (long long)want);
+}
+
+// "argument 'a' of kernel 'k' needs 3 dimensions [B, M, K], and is given 2"
+static npu_status fail_rank(npu_binder *b, const npu_arg_ast *ast, const char *arg,
+                            const npu_window *window) {
+    char dims[256] = "";
+    size_t used = 0;
+    for (int d = 0; d < ast->rank && used < sizeof dims; d++)
+        used += (size_t)snprintf(dims + used, sizeof dims - used, "%s%s", d > 0 ? ", " : "",
+                                 ast->texts[d]);
+    return npu_fail(b->err, NPU_BAD_INPUT, window->pos,
+                    "argument '%s' of kernel '%s' needs %d dimension%s [%s], and is given %d", arg,
+                    b->kernel->name, ast->rank, ast->rank == 1 ? "" : "s", dims, window->rank);
 }
 
 static npu_status bind_args(npu_binder *b) {
@@ -153,9 +167,7 @@ static npu_status bind_args(npu_binder *b) {
         status = add_known(b, npu_arena_printf(b->arena, "%s.size", name), false,
                            npu_dtype_bytes(window->dtype), ast->pos);
         if (!status && ast->rank >= 0 && ast->rank != window->rank)
-            status = npu_fail(b->err, NPU_BAD_INPUT, window->pos,
-                              "argument '%s' of kernel '%s' has %d dimensions, not %d", name,
-                              kernel->name, ast->rank, window->rank);
+            status = fail_rank(b, ast, name, window);
         for (int d = 0; d < ast->rank && !status; d++)
             status = bind_dim(b, ast, name, d, window);
     }
@@ -287,7 +299,8 @@ static npu_status bind_slot(npu_binder *b, const npu_slot_ast *ast, npu_slot *sl
         if (!status)
             status = npu_bind_dtype(b, ast->dtype, ast->dtype_pos, &slot->dtype);
         if (!status && (slot->shape[0] <= 0 || slot->shape[1] <= 0))
-            return npu_fail(b->err, NPU_BAD_INPUT, ast->pos, "slot '%s' has the shape %lld x %lld",
+            return npu_fail(b->err, NPU_BAD_INPUT, ast->pos,
+                            "slot '%s' has the shape %lld x %lld: both must be at least 1",
                             slot->name, (long long)slot->shape[0], (long long)slot->shape[1]);
         if (!status &&
             (__builtin_mul_overflow(slot->shape[0], slot->shape[1], &slot->bytes) ||

@@ -63,9 +63,9 @@ typedef struct npu_slot_ast {
 } npu_slot_ast;
 
 typedef struct npu_arg_ast {
-    int rank;                        // -1: no shape given
-    const char *names[NPU_MAX_RANK]; // a plain name binds the dimension
-    const npu_expr *exprs[NPU_MAX_RANK];
+    int rank;                            // -1: no shape given
+    const char *texts[NPU_MAX_RANK];     // as written
+    const npu_expr *exprs[NPU_MAX_RANK]; // NULL: a plain name, which binds the dimension
     npu_pos pos;
 } npu_arg_ast;
 

@@ -77,9 +77,8 @@ static npu_status parse_arg_shape(npu_arena *arena, const npu_yaml *list, npu_ar
     for (int i = 0; i < list->count && !status; i++) {
         const npu_yaml *item = list->items[i];
         status = npu_yaml_want(item, NPU_YAML_SCALAR, "a dimension", err);
-        if (!status && is_name(item->text))
-            ast->names[i] = item->text;
-        else if (!status)
+        ast->texts[i] = item->text;
+        if (!status && !is_name(item->text))
             status = npu_expr_parse(arena, item->text, item->pos, &ast->exprs[i], err);
     }
     return status;

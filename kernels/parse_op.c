@@ -2,6 +2,7 @@
 // From YAML to statements: loops, ifs and ops.
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel.h"
@@ -182,8 +183,16 @@ static npu_status slot_in(parser *p, const npu_yaml *map, const char *what, cons
     npu_buffer buffer = p->kernel->slots[*slot].buffer;
     if (allowed & (1u << buffer))
         return NPU_OK;
-    return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "%s cannot use slot '%s' in %s as '%s'", what,
-                    p->kernel->slots[*slot].name, npu_buffer_names[buffer], key);
+    char takes[64] = "";
+    for (int i = 0; i < NPU_BUFFER_COUNT; i++) {
+        size_t used = strlen(takes);
+        if (allowed & 1u << i)
+            snprintf(takes + used, sizeof takes - used, "%s%s", used > 0 ? " or " : "",
+                     npu_buffer_names[i]);
+    }
+    return npu_fail(p->err, NPU_BAD_INPUT, node->pos,
+                    "%s cannot use slot '%s' in %s as '%s'; it takes %s", what,
+                    p->kernel->slots[*slot].name, npu_buffer_names[buffer], key, takes);
 }
 
 // ---- ops -------------------------------------------------------------------------------

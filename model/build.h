@@ -3,6 +3,8 @@
 #ifndef NPU_BUILD_H
 #define NPU_BUILD_H
 
+#include <sys/types.h>
+
 #include "graph.h"
 #include "yaml_tree.h"
 
@@ -30,6 +32,8 @@ void npu_names_free(npu_names *names);
 typedef struct npu_file {
     const char *path;
     const npu_yaml *root;
+    dev_t device; // with `inode`: which file it is, by whatever path
+    ino_t inode;
     npu_names kernels; // its own, to indices of npu_build.kernels
 } npu_file;
 

@@ -31,8 +31,8 @@ static int64_t slot_bytes(const npu_slot *slot, const npu_walls *walls) {
 // The sizes of a slot: rows and columns are called as in a matmul where there is one.
 static npu_status fail_slot(const npu_task *task, const npu_slot *slot, int64_t wall,
                             npu_error *err) {
-    static const char *const dims[NPU_BUFFER_COUNT][2] = {
-        {"m", "k"}, {"k", "n"}, {"m", "n"}, {"rows", "columns"}, {"rows", "columns"}};
+    static const char *const dims[NPU_BUFFER_COUNT][2] = {{"m", "k"}, {"k", "n"}, {"m", "n"}};
+    const char *const *dim = dims[slot->buffer];
     const char *label = buffer_labels[slot->buffer];
     char bytes[32];
     char limit[32];
@@ -44,14 +44,19 @@ static npu_status fail_slot(const npu_task *task, const npu_slot *slot, int64_t 
                         "task '%s': the %s slot '%s' (%s:%d) is %s, over %s", task->name, label,
                         slot->name, slot->pos.file, slot->pos.line, bytes, limit);
     int64_t row = slot->bytes / slot->shape[1]; // bytes of one column of all rows
-    if (wall / row > 0)
-        snprintf(most, sizeof most, "; the largest %s for %s = %" PRId64 " is %" PRId64,
-                 dims[slot->buffer][1], dims[slot->buffer][0], slot->shape[0], wall / row);
+    if (wall / row > 0 && dim[0] != NULL)
+        snprintf(most, sizeof most, "; the largest %s for %s = %" PRId64 " is %" PRId64, dim[1],
+                 dim[0], slot->shape[0], wall / row);
+    else if (wall / row > 0)
+        snprintf(most, sizeof most, "; %" PRId64 " row%s can have at most %" PRId64 " column%s",
+                 slot->shape[0], slot->shape[0] == 1 ? "" : "s", wall / row,
+                 wall / row == 1 ? "" : "s");
     return npu_fail(err, NPU_BAD_INPUT, task->pos,
-                    "task '%s': an %s tile of %" PRId64 " x %" PRId64
+                    "task '%s': %s %s tile of %" PRId64 " x %" PRId64
                     " %s is %s, over %s%s (slot '%s', %s:%d)",
-                    task->name, label, slot->shape[0], slot->shape[1], npu_dtype_names[slot->dtype],
-                    bytes, limit, most, slot->name, slot->pos.file, slot->pos.line);
+                    task->name, slot->buffer == NPU_UB ? "a" : "an", label, slot->shape[0],
+                    slot->shape[1], npu_dtype_names[slot->dtype], bytes, limit, most, slot->name,
+                    slot->pos.file, slot->pos.line);
 }
 
 static npu_status fail_sum(const npu_task *task, const npu_body *body, npu_buffer buffer,

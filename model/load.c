@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a graph file to the flat graph. docs/graphs.md is the language.
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "build.h"
 
@@ -33,10 +35,15 @@ npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *inde
     if (status != NPU_OK)
         return status;
     status = npu_yaml_keys(file.root, "a graph", keys, b->err);
+    struct stat self;
+    if (status == NPU_OK && stat(path, &self) != 0)
+        status = npu_fail(b->err, NPU_IO, pos, "cannot read %s: %s", path, strerror(errno));
     if (status == NPU_OK)
         status = NPU_GROW(b, files, file_count, file_capacity, b->err);
     if (status != NPU_OK)
         return status;
+    file.device = self.st_dev;
+    file.inode = self.st_ino;
     *index = b->file_count;
     b->files[b->file_count++] = file;
     status = npu_names_add(&b->file_names, path, *index, b->err);

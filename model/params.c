@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "build.h"
 #include "expr.h"
@@ -70,6 +71,29 @@ npu_status npu_build_number(npu_build *b, const npu_yaml *node, const char *what
     return status == NPU_OK ? npu_build_eval(b, node->text, node->pos, value) : status;
 }
 
+// A word that is no flag: what other YAML calls true and false, or the nearest name.
+static npu_status fail_flag(npu_build *b, const npu_yaml *node, const char *what) {
+    static const char *const others[][2] = {
+        {"yes", "true"}, {"on", "true"}, {"no", "false"}, {"off", "false"}};
+    int most = b->var_count - b->frame->first_var + 2;
+    const char **names = npu_arena_alloc(&b->scratch, (size_t)most, sizeof *names);
+    if (names == NULL)
+        return npu_fail_memory(b->err);
+    int count = 0;
+    const char *word = node->text;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(word, others[i][0]) == 0)
+            word = others[i][1];
+    names[count++] = "true";
+    names[count++] = "false";
+    for (int i = b->frame->first_var; i < b->var_count; i++)
+        names[count++] = b->vars[i].name;
+    char hint[128];
+    return npu_fail(b->err, NPU_BAD_INPUT, node->pos,
+                    "%s must be true, false or an expression, not '%s'%s", what, node->text,
+                    npu_did_you_mean(word, names, count, hint, sizeof hint));
+}
+
 npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, bool *value) {
     npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, b->err);
     if (status != NPU_OK)
@@ -77,6 +101,9 @@ npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, 
     *value = strcmp(node->text, "true") == 0;
     if (*value || strcmp(node->text, "false") == 0)
         return NPU_OK;
+    int length = npu_name_length(node->text);
+    if (length > 0 && node->text[length] == '\0' && find_var(b, node->text, (size_t)length) == NULL)
+        return fail_flag(b, node, what);
     int64_t number = 0;
     status = npu_build_eval(b, node->text, node->pos, &number);
     *value = number != 0;

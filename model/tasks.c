@@ -29,7 +29,11 @@ static npu_status read_scope(npu_build *b, const npu_yaml *item) {
 
 // ---------------------------------------------------------------- includes
 
-// "a.yaml -> b.yaml -> a.yaml" when `file` is being read already.
+static bool same_file(const npu_file *a, const npu_file *b) {
+    return a->device == b->device && a->inode == b->inode;
+}
+
+// "a.yaml -> b.yaml -> a.yaml" when `file` is being read already, perhaps by another path.
 static npu_status check_chain(npu_build *b, int file, npu_pos pos) {
     const char *chain = b->files[file].path;
     bool again = false;
@@ -37,7 +41,7 @@ static npu_status check_chain(npu_build *b, int file, npu_pos pos) {
         chain = npu_arena_printf(&b->scratch, "%s -> %s", b->files[f->file].path, chain);
         if (chain == NULL)
             return npu_fail_memory(b->err);
-        again = f->file == file;
+        again = same_file(&b->files[f->file], &b->files[file]);
     }
     if (again)
         return npu_fail(b->err, NPU_BAD_INPUT, pos, "a file includes itself: %s", chain);

@@ -111,11 +111,11 @@ static void forms_are_complete(void **state) {
          "k.yaml:5:20: signal needs the key 'pipe'"},
         {AIV "program: [ {} ]\n", NULL, "k.yaml:5:12: an op must say what it does"},
         {AIC "program: [ load: { from: \"a[0]\", to: c0 } ]\n", NULL,
-         "k.yaml:5:38: load cannot use slot 'c0' in l0c as 'to'"},
+         "k.yaml:5:38: load cannot use slot 'c0' in l0c as 'to'; it takes l1 or ub"},
         {AIC "program: [ vec: { op: exp, in: a1, out: a1 } ]\n", NULL,
-         "k.yaml:5:41: vec cannot use slot 'a1' in l1 as 'out'"},
+         "k.yaml:5:41: vec cannot use slot 'a1' in l1 as 'out'; it takes ub"},
         {AIC "program: [ matmul: { a: b0, b: b0, to: c0, shape: [1, 1, 1] } ]\n", NULL,
-         "k.yaml:5:25: matmul cannot use slot 'b0' in l0b as 'a'"},
+         "k.yaml:5:25: matmul cannot use slot 'b0' in l0b as 'a'; it takes l0a"},
     };
     CHECK_BAD(state, cases);
 }
@@ -129,7 +129,7 @@ static void a_task_gives_what_the_kernel_asks_for(void **state) {
         {AIV "program: []\n", "x fp32 2x16; y fp32 2x16; with eps 1; tile n 4",
          "t.yaml:6:9: kernel 'k' has no tile size 'n'"},
         {AIV "program: []\n", "x fp32 16; y fp32 2x16; with eps 1",
-         "t.yaml:5:7: argument 'x' of kernel 'k' has 2 dimensions, not 1"},
+         "t.yaml:5:7: argument 'x' of kernel 'k' needs 2 dimensions [R, C], and is given 1"},
         {"engine: aiv\nargs: { x: { access: in, shape: [R, C] }, y: { access: in, shape: [C, R] } "
          "}\n"
          "program: []\n",
@@ -153,7 +153,7 @@ static void a_task_gives_what_the_kernel_asks_for(void **state) {
         {"engine: aiv\nrequire: [ { that: block < 4, else: \"\" } ]\nprogram: []\n", "grid b 2",
          "k.yaml:2:20: a requirement must not depend on the block or on a loop"},
         {"engine: aiv\nslots: { s: { in: ub, shape: [8, 0], dtype: fp32 } }\nprogram: []\n", "",
-         "k.yaml:2:10: slot 's' has the shape 8 x 0"},
+         "k.yaml:2:10: slot 's' has the shape 8 x 0: both must be at least 1"},
         {"engine: aiv\nslots: { s: { in: ub, shape: [8, 8], dtype: fp23 } }\nprogram: []\n", "",
          "k.yaml:2:45: unknown dtype 'fp23'; did you mean 'fp32'?"},
         {"engine: aiv\nslots: { s: { in: ub, bytes: 32, copies: 65 } }\nprogram: []\n", "",

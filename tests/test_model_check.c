@@ -48,6 +48,10 @@ static void a_tile_over_its_buffer_tells_what_would_fit(void **state) {
                KERNEL("aic", "      c: { in: l0c, shape: [65536, 2], dtype: fp32 }\n", IDLE) X ONE,
                "g.yaml:10:9: task 'q': an L0C tile of 65536 x 2 fp32 is 512 KiB, over 128 KiB "
                "(slot 'c', g.yaml:6)");
+    is_refused(*state,
+               KERNEL("aiv", "      t: { in: ub, shape: [2, 32768], dtype: fp32 }\n", IDLE) X ONE,
+               "g.yaml:10:9: task 'q': a UB tile of 2 x 32768 fp32 is 256 KiB, over 184 KiB; 2 "
+               "rows can have at most 23552 columns (slot 't', g.yaml:6)");
     is_refused(*state, KERNEL("aiv", "      t: { in: ub, bytes: 185 * 1024 }\n", IDLE) X ONE,
                "g.yaml:10:9: task 'q': the UB slot 't' (g.yaml:6) is 185 KiB, over 184 KiB");
 }
