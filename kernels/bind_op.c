@@ -160,9 +160,7 @@ static npu_pipe pipe_of(const emitter *e, const npu_node *node) {
 static npu_status bind_op_dtype(emitter *e, const npu_node *node, npu_op *op) {
     if (node->dtype != NULL)
         return npu_bind_dtype(e->b, node->dtype, node->dtype_pos, &op->dtype);
-    if (node->op == NPU_OP_STORE)
-        op->dtype = e->b->binding->windows[node->region.arg].dtype;
-    else if (node->op == NPU_OP_LOAD || node->op == NPU_OP_PREFETCH)
+    if (node->op == NPU_OP_LOAD || node->op == NPU_OP_STORE || node->op == NPU_OP_PREFETCH)
         op->dtype = e->b->binding->windows[node->region.arg].dtype;
     else if (node->read_count > 0)
         op->dtype = e->slots[node->reads[0]].dtype;

@@ -77,9 +77,9 @@ static npu_status outside(const npu_region *region, const npu_window *window, co
 
 npu_status npu_region_eval(const npu_region *region, const npu_window *window, const char *name,
                            const int64_t *vars, npu_gm *gm, int64_t *last, npu_error *err) {
-    int64_t length[NPU_MAX_RANK];
+    int64_t length[NPU_MAX_RANK] = {0};
     int64_t elements = 0;
-    assert(region->rank == window->rank);
+    assert(region->rank > 0 && region->rank == window->rank);
     for (int d = 0; d < region->rank; d++) {
         int64_t start = region->start[d].value;
         length[d] = region->length[d].value;

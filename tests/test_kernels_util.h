@@ -104,6 +104,10 @@ static inline void set_one(fixture *f, const char *text) {
     char *w[4] = {NULL}, *save = NULL;
     char *copy = npu_arena_text(&f->arena, text, strlen(text));
     int words = 0;
+    if (copy == NULL) {
+        fail_msg("out of memory");
+        return;
+    }
     for (char *word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
         assert_true(words < 4);
         w[words++] = word;
@@ -125,6 +129,10 @@ static inline void set_one(fixture *f, const char *text) {
 static inline void set_all(fixture *f, const char *text) {
     char *save = NULL;
     char *copy = npu_arena_text(&f->arena, text, strlen(text));
+    if (copy == NULL) {
+        fail_msg("out of memory");
+        return;
+    }
     for (char *one = strtok_r(copy, ";", &save); one != NULL; one = strtok_r(NULL, ";", &save))
         set_one(f, one);
     f->binding.windows = f->windows;
