@@ -112,8 +112,10 @@ static inline void set_one(fixture *f, const char *text) {
         assert_true(words < 4);
         w[words++] = word;
     }
-    if (words < 3)
+    if (words < 3) {
         fail_msg("'%s' is not a setting", text);
+        return;
+    }
     npu_setting setting = {w[1], strtoll(w[2], NULL, 0), {"t.yaml", 6, 9}};
     if (strcmp(w[0], "with") == 0)
         f->params[f->binding.param_count++] = setting;
