@@ -12,7 +12,7 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { MAX_DEPTH = 64, MAX_WORD = 64 };
+enum { MAX_DEPTH = 64, MAX_PIECES = 64 };
 static const size_t MAX_FILE = (size_t)64 << 20;
 
 typedef struct reader {
@@ -47,12 +47,43 @@ static npu_pos offset_pos(const reader *r, size_t offset) {
     return pos;
 }
 
-// The usual mistake behind libyaml's "found character that cannot start any token".
-static bool is_tab(const reader *r, yaml_mark_t mark) {
-    size_t at = 0;
-    for (size_t line = 0; line < mark.line && at < r->length; at++)
-        line += r->text[at] == '\n';
-    return mark.column < r->length - at && r->text[at + mark.column] == '\t';
+// The line of a mark and its length up to there. False when the mark is behind the last byte.
+static bool find_line(const reader *r, yaml_mark_t mark, const char **line, size_t *length) {
+    size_t start = 0;
+    for (size_t i = 0; i < mark.line && start < r->length; start++)
+        i += r->text[start] == '\n';
+    size_t at = start;
+    for (size_t i = 0; i < mark.column && at < r->length; i++) // characters of 1 to 4 bytes
+        for (at++; at < r->length && (r->text[at] & 0xC0) == 0x80;)
+            at++;
+    *line = r->text + start;
+    *length = at - start;
+    return at < r->length;
+}
+
+static int net_count(const char *text, size_t length, char open, char close) {
+    int count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += (text[i] == open) - (text[i] == close);
+    return count;
+}
+
+// The usual mistakes behind what libyaml says; NULL when it is none of them.
+static const char *usual_mistake(const reader *r) {
+    const char *line = NULL;
+    size_t length = 0;
+    if (!find_line(r, r->parser.problem_mark, &line, &length))
+        return NULL;
+    if (r->parser.error == YAML_SCANNER_ERROR && line[length] == '\t')
+        return "bad YAML: a tab; indent with spaces";
+    if (line[length] == '[' && length > 0 &&
+        (isalnum((unsigned char)line[length - 1]) || line[length - 1] == '_'))
+        return "put the text in quotes: a bracket ends a value inside { } and [ ]";
+    if (line[length] == ':' && memchr(line, '?', length) != NULL)
+        return "put the condition in quotes: a colon with a space ends a value";
+    if (line[length] == ':' && net_count(line, length, '[', ']') > 0)
+        return "put the region in quotes: a colon with a space ends a value";
+    return NULL;
 }
 
 static npu_status parser_failed(reader *r) {
@@ -61,8 +92,9 @@ static npu_status parser_failed(reader *r) {
         return npu_fail_memory(r->err);
     npu_pos pos = p->error == YAML_READER_ERROR ? offset_pos(r, p->problem_offset)
                                                 : mark_pos(r, p->problem_mark);
-    if (p->error == YAML_SCANNER_ERROR && is_tab(r, p->problem_mark))
-        return npu_fail(r->err, NPU_BAD_INPUT, pos, "bad YAML: a tab; indent with spaces");
+    const char *mistake = p->error != YAML_READER_ERROR ? usual_mistake(r) : NULL;
+    if (mistake != NULL)
+        return npu_fail(r->err, NPU_BAD_INPUT, pos, "%s", mistake);
     const char *context = p->context != NULL ? p->context : "";
     return npu_fail(r->err, NPU_BAD_INPUT, pos, "bad YAML: %s%s%s",
                     p->problem != NULL ? p->problem : "unknown problem", *context ? " " : "",
@@ -142,10 +174,83 @@ static npu_status take_entries(reader *r, npu_yaml *node, int base) {
 
 static npu_status read_node(reader *r, yaml_event_t *event, int depth, npu_yaml **out);
 
-static npu_status read_entries(reader *r, npu_yaml *node, int depth) {
+// A collection being read.
+typedef struct entries {
+    bool flow; // in [ ] or { }
+    int base;  // where its entries start on the stack
+    // Where a comma has cut a call:
+    int first;           // in a list: its first piece on the stack, or -1
+    int depth;           // parentheses that are open since then
+    const npu_yaml *cut; // in a map: the value before, when it has open parentheses
+} entries;
+
+static int open_parens(const npu_yaml *scalar) {
+    return net_count(scalar->text, strlen(scalar->text), '(', ')');
+}
+
+// Makes one text of the entries from `first` on. Pieces of one line keep their columns.
+static npu_status join_pieces(reader *r, int first) {
+    npu_yaml *whole = r->stack[first];
+    for (int i = first + 1; i < r->count; i++) {
+        const npu_yaml *piece = r->stack[i];
+        int spaces = piece->pos.col - whole->pos.col - (int)strlen(whole->text) - 1;
+        if (piece->pos.line != whole->pos.line || spaces < 0)
+            spaces = 1;
+        whole->text = npu_arena_printf(r->arena, "%s,%*s%s", whole->text, spaces, "", piece->text);
+        if (whole->text == NULL)
+            return npu_fail_memory(r->err);
+    }
+    r->count = first + 1;
+    return NPU_OK;
+}
+
+// "[pad(T, 16), 64]" comes as "pad(T", "16)" and "64".
+static npu_status add_item(reader *r, entries *e, npu_yaml *item, bool plain) {
+    npu_status status = push(r, item);
+    int parens = plain && e->flow ? open_parens(item) : 0;
+    if (e->first < 0 && parens > 0) {
+        e->first = r->count - 1;
+        e->depth = 0;
+    }
+    if (status != NPU_OK || e->first < 0)
+        return status;
+    e->depth += parens;
+    if (plain && e->depth > 0 && r->count - e->first < MAX_PIECES)
+        return NPU_OK;
+    if (plain && e->depth == 0)
+        status = join_pieces(r, e->first);
+    e->first = -1;
+    return status;
+}
+
+static npu_status add_key(reader *r, npu_yaml *key, bool plain) {
+    if (key->kind != NPU_YAML_SCALAR)
+        return npu_fail(r->err, NPU_BAD_INPUT, key->pos, "a key must be a single value");
+    if (plain && strchr(key->text, '?') != NULL)
+        return npu_fail(r->err, NPU_BAD_INPUT, key->pos,
+                        "put the condition in quotes: a colon with a space ends a value");
+    return push(r, key);
+}
+
+// "{ x: pad(T, 16) }" comes as x: "pad(T" and a key "16)" without a value.
+static npu_status add_value(reader *r, entries *e, npu_yaml *value, bool plain) {
+    const npu_yaml *key = r->stack[r->count - 1];
+    bool none = plain && value->text[0] == '\0';
+    if (e->cut != NULL && (none || open_parens(key) < 0))
+        return npu_fail(r->err, NPU_BAD_INPUT, e->cut->pos,
+                        "put the expression in quotes: a comma ends a value inside { }");
+    e->cut = e->flow && plain && open_parens(value) > 0 ? value : NULL;
+    return push(r, value);
+}
+
+static bool is_plain(const yaml_event_t *event) {
+    return event->type == YAML_SCALAR_EVENT && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+static npu_status read_entries(reader *r, npu_yaml *node, bool flow, int depth) {
     bool is_map = node->kind == NPU_YAML_MAP;
     yaml_event_type_t end = is_map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT;
-    int base = r->count;
+    entries e = {.flow = flow, .base = r->count, .first = -1};
     for (bool key = is_map;; key = is_map && !key) {
         yaml_event_t event;
         npu_status status = next_event(r, &event);
@@ -153,15 +258,16 @@ static npu_status read_entries(reader *r, npu_yaml *node, int depth) {
             return status;
         npu_yaml *entry = NULL;
         bool done = event.type == end;
+        bool plain = is_plain(&event);
         if (!done)
             status = read_node(r, &event, depth + 1, &entry);
         yaml_event_delete(&event);
         if (done)
-            return take_entries(r, node, base);
-        if (status == NPU_OK && key && entry->kind != NPU_YAML_SCALAR)
-            status = npu_fail(r->err, NPU_BAD_INPUT, entry->pos, "a key must be a single value");
-        if (status == NPU_OK)
-            status = push(r, entry);
+            return take_entries(r, node, e.base);
+        if (status == NPU_OK && key)
+            status = add_key(r, entry, plain);
+        else if (status == NPU_OK)
+            status = is_map ? add_value(r, &e, entry, plain) : add_item(r, &e, entry, plain);
         if (status != NPU_OK)
             return status;
     }
@@ -220,8 +326,14 @@ static npu_status read_node(reader *r, yaml_event_t *event, int depth, npu_yaml 
         node->kind = NPU_YAML_SCALAR;
         return read_scalar(r, event, node);
     }
-    node->kind = event->type == YAML_MAPPING_START_EVENT ? NPU_YAML_MAP : NPU_YAML_LIST;
-    return read_entries(r, node, depth);
+    if (event->type == YAML_MAPPING_START_EVENT) {
+        node->kind = NPU_YAML_MAP;
+        return read_entries(r, node, event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+                            depth);
+    }
+    node->kind = NPU_YAML_LIST;
+    return read_entries(r, node, event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
+                        depth);
 }
 
 // "---" alone is a document whose root is an empty plain scalar.
@@ -327,162 +439,4 @@ npu_status npu_yaml_load(npu_arena *arena, const char *path, const npu_yaml **ro
         status = npu_yaml_parse(arena, path, text, length, root, err);
     free(text);
     return status;
-}
-
-const npu_yaml *npu_yaml_get(const npu_yaml *map, const char *key) {
-    assert(key != NULL);
-    if (map == NULL || map->kind != NPU_YAML_MAP)
-        return NULL;
-    for (int i = 0; i < map->count; i++)
-        if (strcmp(map->keys[i]->text, key) == 0)
-            return map->items[i];
-    return NULL;
-}
-
-npu_status npu_yaml_need(const npu_yaml *map, const char *what, const char *key,
-                         const npu_yaml **value, npu_error *err) {
-    *value = NULL;
-    if (map != NULL && map->kind != NPU_YAML_MAP)
-        return npu_yaml_want(map, NPU_YAML_MAP, what, err);
-    *value = npu_yaml_get(map, key);
-    if (*value != NULL)
-        return NPU_OK;
-    npu_pos pos = map != NULL ? map->pos : (npu_pos){0};
-    return npu_fail(err, NPU_BAD_INPUT, pos, "%s needs the key '%s'", what, key);
-}
-
-npu_status npu_yaml_want(const npu_yaml *node, npu_yaml_kind kind, const char *what,
-                         npu_error *err) {
-    static const char *const names[] = {"a single value", "a list", "a map"};
-    assert((unsigned)kind < sizeof names / sizeof *names && what != NULL);
-    if (node != NULL && node->kind == kind)
-        return NPU_OK;
-    npu_pos pos = node != NULL ? node->pos : (npu_pos){0};
-    return npu_fail(err, NPU_BAD_INPUT, pos, "%s must be %s", what, names[kind]);
-}
-
-// The index of `word` in a NULL-terminated list, or the list's length.
-static int find_word(const char *word, const char *const *list) {
-    int i = 0;
-    while (list[i] != NULL && strcmp(list[i], word) != 0)
-        i++;
-    return i;
-}
-
-npu_status npu_yaml_keys(const npu_yaml *map, const char *what, const char *const *allowed,
-                         npu_error *err) {
-    npu_status status = npu_yaml_want(map, NPU_YAML_MAP, what, err);
-    for (int i = 0; status == NPU_OK && i < map->count; i++) {
-        const npu_yaml *key = map->keys[i];
-        int at = find_word(key->text, allowed);
-        char hint[128];
-        if (allowed[at] == NULL)
-            status = npu_fail(err, NPU_BAD_INPUT, key->pos, "unknown key '%s' in %s%s", key->text,
-                              what, npu_did_you_mean(key->text, allowed, at, hint, sizeof hint));
-    }
-    return status;
-}
-
-npu_status npu_yaml_bool(const npu_yaml *node, const char *what, bool *value, npu_error *err) {
-    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, err);
-    if (status != NPU_OK)
-        return status;
-    *value = strcmp(node->text, "true") == 0;
-    if (*value || strcmp(node->text, "false") == 0)
-        return NPU_OK;
-    return npu_fail(err, NPU_BAD_INPUT, node->pos, "%s must be true or false, not '%s'", what,
-                    node->text);
-}
-
-// "; there are row, col"
-static void list_names(const char *const *names, int count, char *buf, size_t size) {
-    size_t used = 0;
-    for (int i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(buf + used, size - used, "%s%s", i == 0 ? "; there are " : ", ",
-                                 names[i]);
-}
-
-npu_status npu_yaml_choice(const npu_yaml *node, const char *what, const char *const *names,
-                           int *index, npu_error *err) {
-    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, err);
-    if (status != NPU_OK)
-        return status;
-    int at = find_word(node->text, names);
-    if (names[at] != NULL) {
-        *index = at;
-        return NPU_OK;
-    }
-    char hint[512];
-    npu_did_you_mean(node->text, names, at, hint, sizeof hint);
-    if (hint[0] == '\0')
-        list_names(names, at, hint, sizeof hint);
-    return npu_fail(err, NPU_BAD_INPUT, node->pos, "unknown %s '%s'%s", what, node->text, hint);
-}
-
-static bool same_letter(char a, char b) {
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-static int least(int a, int b) {
-    return a < b ? a : b;
-}
-
-// Edits (insert, drop, change, swap of neighbours) from a to b, both at most MAX_WORD long.
-// Upper and lower case are the same.
-static int edit_distance(const char *a, int a_length, const char *b, int b_length) {
-    assert(a_length <= MAX_WORD && b_length <= MAX_WORD);
-    int rows[3][MAX_WORD + 1]; // row i of the table is rows[i % 3]
-    for (int j = 0; j <= b_length; j++)
-        rows[0][j] = j;
-    for (int i = 1; i <= a_length; i++) {
-        int *row = rows[i % 3];
-        const int *above = rows[(i + 2) % 3];
-        row[0] = i;
-        for (int j = 1; j <= b_length; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1,
-                           above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
-                same_letter(a[i - 2], b[j - 1]))
-                row[j] = least(row[j], rows[(i + 1) % 3][j - 2] + 1);
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
-
-const char *npu_nearest(const char *word, const char *const *names, int count) {
-    size_t length = strlen(word);
-    if (length > MAX_WORD)
-        return NULL;
-    int best = length >= 6 ? (int)length / 3 : 1;
-    const char *nearest = NULL;
-    for (int i = 0; i < count; i++) {
-        size_t other = strlen(names[i]);
-        if (other > MAX_WORD)
-            continue;
-        int distance = edit_distance(word, (int)length, names[i], (int)other);
-        if (distance >= (int)length && distance >= (int)other)
-            continue; // nothing in common
-        if (distance < best || (distance == best && nearest == NULL)) {
-            best = distance;
-            nearest = names[i];
-        }
-    }
-    return nearest;
-}
-
-const char *npu_did_you_mean(const char *word, const char *const *names, int count, char *buf,
-                             int size) {
-    assert(buf != NULL && size > 0);
-    const char *name = npu_nearest(word, names, count);
-    buf[0] = '\0';
-    if (name != NULL)
-        snprintf(buf, (size_t)size, "; did you mean '%s'?", name);
-    return buf;
-}
-
-const char *npu_path_beside(npu_arena *arena, const char *from, const char *relative) {
-    const char *slash = strrchr(from, '/');
-    if (relative[0] == '/' || slash == NULL)
-        return npu_arena_text(arena, relative, strlen(relative));
-    return npu_arena_printf(arena, "%.*s/%s", (int)(slash - from), from, relative);
 }

@@ -19,6 +19,9 @@ typedef struct npu_yaml {
     struct npu_yaml **items; // lists and maps: the values
 } npu_yaml;
 
+// In a list in [ ] the pieces of a call are one text again: "[pad(T, 16), 64]" has two entries.
+// In { } they cannot be told from keys: that is an error which asks for quotes.
+
 // Reads one document. NPU_IO when the file cannot be read (the error names it),
 // NPU_BAD_INPUT for bad YAML, an anchor/alias, a duplicate key, a key that is no scalar, an
 // empty file, or nesting deeper than 64. `path` is copied into the arena as pos.file.

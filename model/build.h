@@ -134,9 +134,7 @@ typedef struct npu_build {
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index);
 // Reads the parts of the frame's file in their order.
 npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count);
-void npu_build_hash(npu_build *b, const npu_yaml *tree);
-
-// mend.c: reads a file, hashes it and joins what YAML splits. `pos` is where it is named.
+// Reads a file and adds it to the hash. `pos` is where it is named.
 npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu_yaml **root);
 
 // params.c

@@ -10,16 +10,25 @@
 #include "build.h"
 
 // The kinds, the words and the order of a tree; its layout and comments do not count.
-void npu_build_hash(npu_build *b, const npu_yaml *tree) {
+static void hash_tree(npu_build *b, const npu_yaml *tree) {
     uint64_t hash = (b->hash ^ (uint64_t)tree->kind) * 1099511628211u;
     for (const char *c = tree->text; c != NULL && *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     b->hash = (hash ^ (uint64_t)tree->count) * 1099511628211u;
     for (int i = 0; i < tree->count; i++) {
         if (tree->kind == NPU_YAML_MAP)
-            npu_build_hash(b, tree->keys[i]);
-        npu_build_hash(b, tree->items[i]);
+            hash_tree(b, tree->keys[i]);
+        hash_tree(b, tree->items[i]);
     }
+}
+
+npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu_yaml **root) {
+    npu_error inner = {0};
+    npu_status status = npu_yaml_load(b->arena, path, root, &inner);
+    if (status != NPU_OK) // what is wrong inside a file says where by itself
+        return npu_fail(b->err, status, status == NPU_IO ? pos : (npu_pos){0}, "%s", inner.text);
+    hash_tree(b, *root);
+    return NPU_OK;
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
