@@ -163,6 +163,29 @@ static void a_full_queue_holds_s(void **state) {
     assert_time(f->rows[0].busy[NPU_PIPE_S], 4 + 1001);
 }
 
+static void a_queue_is_full_until_its_first_op_starts(void **state) {
+    fixture *f = *state;
+    f->die.scalar.issue = 1;
+    f->die.scalar.queue_depth = 2;
+    // Issued at 1: the load, there at 211; at 2 and 3: adds that wait for it. The place of the
+    // first is free at 211, for the third add at 212; then S computes for 1001.
+    double end = run_alone(f,
+                           AIV(WARM, ABCD,
+                               LOAD(0 : 100, a) "," ADD(a, b) "," ADD(a, c) "," ADD(
+                                   a, d) ", { scalar: { ops: 1000 } }"),
+                           AIV0);
+    assert_time(end, 1213);
+    // A load starts when it is asked for: the second at 331, when the add is done with its slot.
+    // Its place in a queue of one goes to the third at 332. S computes until 1333.
+    f->die.scalar.queue_depth = 1;
+    end = run_alone(f,
+                    AIV(WARM, AB,
+                        LOAD(0 : 100, a) "," ADD(a, b) "," LOAD(100 : 1, a) "," LOAD(
+                            200 : 1, a) ", { scalar: { ops: 1000 } }"),
+                    AIV0);
+    assert_time(end, 1333);
+}
+
 static void s_issues_one_op_after_the_other(void **state) {
     fixture *f = *state;
     f->die.scalar.issue = 300;
@@ -308,6 +331,7 @@ int main(void) {
         TEST(latency_is_hidden_as_far_as_copies_allow),
         TEST(loads_compute_and_stores_overlap),
         TEST(a_full_queue_holds_s),
+        TEST(a_queue_is_full_until_its_first_op_starts),
         TEST(s_issues_one_op_after_the_other),
         TEST(rows_cost_issue),
         TEST(ops_of_fixed_cost_need_no_events),

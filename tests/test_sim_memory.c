@@ -128,6 +128,15 @@ static void a_load_larger_than_l2_leaves_its_end(void **state) {
     assert_missing(f, 6 * page_bytes, 4 * page_bytes, 0);
 }
 
+static void the_page_being_touched_stays(void **state) {
+    fixture *f = *state;
+    make(f, EMPTY(COLD), 0.5); // 32 lines
+    assert_load(f, gm(0, page_bytes), 0, 64);
+    assert_load(f, gm(0, page_bytes), 64, 0);
+    assert_load(f, gm(page_bytes, page_bytes), 0, 64);
+    assert_missing(f, 0, 2 * page_bytes, 64);
+}
+
 static void dirty_lines_are_written_back_when_evicted(void **state) {
     fixture *f = *state;
     make(f, EMPTY(COLD), 4);
@@ -290,6 +299,7 @@ int main(void) {
         TEST(lines_that_are_filled_are_not_missing),
         TEST(the_page_used_longest_ago_goes_first),
         TEST(a_load_larger_than_l2_leaves_its_end),
+        TEST(the_page_being_touched_stays),
         TEST(dirty_lines_are_written_back_when_evicted),
         TEST(warm_tensors_are_there_from_the_start),
         TEST(a_core_reads_as_fast_as_its_lines_in_flight_allow),
