@@ -218,6 +218,36 @@ static npu_status bind_settings(npu_binder *b, const char *what, const char *pre
     return status;
 }
 
+static npu_status check_axis(npu_binder *b, const char *name) {
+    const npu_kernel *kernel = b->kernel;
+    for (int i = 0; i < kernel->axis_count; i++)
+        if (strcmp(kernel->axes[i], name) == 0)
+            return NPU_OK;
+    if (kernel->axis_count == 0)
+        return NPU_OK;
+    char hint[128];
+    return npu_fail(b->err, NPU_BAD_INPUT, b->binding->pos, "kernel '%s' has no grid axis '%s'%s",
+                    kernel->name, name,
+                    npu_did_you_mean(name, kernel->axes, kernel->axis_count, hint, sizeof hint));
+}
+
+// An axis that the task does not give has one step.
+static npu_status bind_other_axes(npu_binder *b) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < b->kernel->axis_count && !status; i++) {
+        const char *name = npu_arena_printf(b->arena, "block.%s", b->kernel->axes[i]);
+        if (name == NULL)
+            return npu_fail_memory(b->err);
+        if (find_known(b, name) != NULL)
+            continue;
+        status = add_known(b, name, false, 0, b->kernel->pos);
+        if (!status)
+            status = add_known(b, npu_arena_printf(b->arena, "grid.%s", b->kernel->axes[i]), false,
+                               1, b->kernel->pos);
+    }
+    return status;
+}
+
 static npu_status bind_grid(npu_binder *b, int64_t *block_num) {
     const npu_binding *binding = b->binding;
     int var = 0;
@@ -234,12 +264,16 @@ static npu_status bind_grid(npu_binder *b, int64_t *block_num) {
                             (long long)axis->count);
         if (__builtin_mul_overflow(*block_num, axis->count, block_num) || *block_num > INT_MAX)
             return npu_fail(b->err, NPU_BAD_INPUT, binding->pos, "the grid has too many blocks");
-        status =
-            npu_bind_var(b, npu_arena_printf(b->arena, "block.%s", axis->name), binding->pos, &var);
+        status = check_axis(b, axis->name);
+        if (!status)
+            status = npu_bind_var(b, npu_arena_printf(b->arena, "block.%s", axis->name),
+                                  binding->pos, &var);
         if (!status)
             status = add_known(b, npu_arena_printf(b->arena, "grid.%s", axis->name), false,
                                axis->count, binding->pos);
     }
+    if (!status)
+        status = bind_other_axes(b);
     return status ? status : add_known(b, "grid", false, *block_num, binding->pos);
 }
 

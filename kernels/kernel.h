@@ -82,6 +82,8 @@ struct npu_kernel {
     npu_kernel_arg *args;
     npu_arg_ast *arg_asts;
     int arg_count;
+    const char **axes; // of its grid; none: it takes any
+    int axis_count;
     npu_named_expr *params, *tile, *lets;
     int param_count, tile_count, let_count;
     npu_require *requires_;

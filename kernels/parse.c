@@ -10,7 +10,7 @@
 
 const char *const npu_access_names[] = {"in", "out", "inout", "out_existing", "no_dep", NULL};
 
-static const char *const kernel_keys[] = {"doc", "engine",  "args",  "params",  "tile",
+static const char *const kernel_keys[] = {"doc", "engine",  "args",  "grid",    "params", "tile",
                                           "let", "require", "slots", "program", NULL};
 static const char *const arg_keys[] = {"access", "shape", NULL};
 static const char *const slot_keys[] = {"in", "shape", "dtype", "bytes", "copies", NULL};
@@ -122,6 +122,28 @@ static npu_status parse_args(npu_arena *arena, const npu_yaml *map, npu_kernel *
         status = want_name(map->keys[i], "an argument", err);
         if (!status)
             status = parse_arg(arena, map->items[i], &kernel->args[i], &kernel->arg_asts[i], err);
+    }
+    return status;
+}
+
+// Names of the axes that the program knows.
+static npu_status parse_axes(npu_arena *arena, const npu_yaml *list, npu_kernel *kernel,
+                             npu_error *err) {
+    if (list == NULL)
+        return NPU_OK;
+    npu_status status = npu_yaml_want(list, NPU_YAML_LIST, "the grid of a kernel", err);
+    if (status)
+        return status;
+    kernel->axes = npu_arena_alloc(arena, (size_t)list->count, sizeof *kernel->axes);
+    if (kernel->axes == NULL)
+        return npu_fail_memory(err);
+    kernel->axis_count = list->count;
+    for (int i = 0; i < list->count && !status; i++) {
+        status = npu_yaml_want(list->items[i], NPU_YAML_SCALAR, "a grid axis", err);
+        if (!status)
+            status = want_name(list->items[i], "a grid axis", err);
+        if (!status)
+            kernel->axes[i] = list->items[i]->text;
     }
     return status;
 }
@@ -261,6 +283,8 @@ static npu_status parse_kernel(npu_arena *arena, const npu_yaml *map, npu_kernel
     kernel->engine = (npu_engine_type)choice;
     if (!status)
         status = parse_args(arena, npu_yaml_get(map, "args"), kernel, err);
+    if (!status)
+        status = parse_axes(arena, npu_yaml_get(map, "grid"), kernel, err);
     if (!status)
         status = parse_named(arena, npu_yaml_get(map, "params"), "a param", true, &kernel->params,
                              &kernel->param_count, err);

@@ -221,6 +221,21 @@ static void the_first_axis_of_the_grid_is_the_slowest(void **state) {
     assert_string_equal(list_block(f, NPU_AIV, 23, 0), "scalar 123 2422\nscalar 23 2\n");
 }
 
+static void an_axis_that_is_not_given_has_one_step(void **state) {
+    fixture *f = *state;
+    static const char text[] =
+        "engine: aiv\n"
+        "args: { x: in }\n"
+        "grid: [n, k]\n"
+        "program:\n"
+        "  - scalar: { ops: block.n * 10 + block.k, gm: grid.n * 10 + grid.k }\n";
+    bind_text(f, text, "x int16 4; grid n 3");
+    assert_int_equal(f->program.block_num, 3);
+    assert_string_equal(list_block(f, NPU_AIV, 2, 0), "scalar 20 31\n");
+    bind_text(f, text, "x int16 4; grid k 2");
+    assert_string_equal(list_block(f, NPU_AIV, 1, 0), "scalar 1 12\n");
+}
+
 static void defaults_may_use_what_is_already_known(void **state) {
     fixture *f = *state;
     static const char text[] = "engine: aiv\n"
@@ -355,6 +370,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_vec_is_as_large_as_its_slots_unless_it_says_so, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_first_axis_of_the_grid_is_the_slowest, set_up,
+        cmocka_unit_test_setup_teardown(an_axis_that_is_not_given_has_one_step, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(defaults_may_use_what_is_already_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_bind_names_and_check_what_is_known, set_up,
