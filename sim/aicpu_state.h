@@ -127,7 +127,7 @@ struct npu_aicpu {
     int drain_waiting; // threads that stopped for it
     int drain_staging; // threads that still place their share
     int completed;
-    int64_t changes; // that a thread could see
+    int64_t changes;   // that a thread could see
     int64_t in_flight; // tokens in slots
     npu_status status;
     npu_error error;

@@ -177,6 +177,7 @@ static bool make_sources(simgrid *s) {
         return false;
     for (int i = 0; i < paths; i++) {
         source_set *set = &s->sources[i];
+        // NOLINTNEXTLINE(bugprone-sizeof-expression): hosts are pointers
         set->hosts = npu_arena_alloc(arena, (size_t)s->lanes + 1, sizeof *set->hosts);
         set->idle = npu_arena_alloc(arena, (size_t)s->lanes + 1, sizeof *set->idle);
         if (set->hosts == NULL || set->idle == NULL)

@@ -281,14 +281,14 @@ static void what_is_no_call_stays_as_it_is(void **state) {
 
 static void a_call_has_at_most_64_pieces(void **state) {
     fixture *f = *state;
-    char text[512] = "[max(0";
-    for (int i = 1; i < 64; i++)
-        strcat(text, ",0");
-    char *end = text + strlen(text);
-    strcpy(end, ")]");
+    char zeros[63 * 2 + 1] = "";
+    char text[256];
+    for (int i = 0; i < 63; i++)
+        memcpy(zeros + (size_t)2 * i, "0,", 3);
+    snprintf(text, sizeof text, "[max(%s0)]", zeros);
     assert_parses(f, text);
     assert_int_equal(f->root->count, 1);
-    strcpy(end, ",0)]");
+    snprintf(text, sizeof text, "[max(%s0,0)]", zeros);
     assert_parses(f, text);
     assert_int_equal(f->root->count, 65);
 }

@@ -54,8 +54,9 @@ static char *read_stream(FILE *file) {
         size += n;
         if (capacity - size < 2) {
             capacity *= 2;
-            text = realloc(text, capacity);
-            assert_non_null(text);
+            char *grown = realloc(text, capacity);
+            assert_non_null(grown);
+            text = grown;
         }
     }
     text[size] = '\0';

@@ -45,13 +45,13 @@ static void a_part_of_a_fractal_costs_a_whole_one(void **state) {
 
 static void an_extract_costs_its_bytes_and_its_issue(void **state) {
     (void)state;
-    npu_op op = {
-        .kind = NPU_OP_EXTRACT, .dtype = NPU_FP16, .buffer = NPU_L0A, .m = 128, .n = 64}; // 16 KiB
-    assert_cost(op, 50 + 16384 / 256, 0);
+    // 16 KiB at 256 and at 128 B per cycle, then half of it.
+    npu_op op = {.kind = NPU_OP_EXTRACT, .dtype = NPU_FP16, .buffer = NPU_L0A, .m = 128, .n = 64};
+    assert_cost(op, 50 + 16384.0 / 256, 0);
     op.buffer = NPU_L0B;
-    assert_cost(op, 50 + 16384 / 128, 0);
+    assert_cost(op, 50 + 16384.0 / 128, 0);
     op.dtype = NPU_INT8;
-    assert_cost(op, 50 + 8192 / 128, 0);
+    assert_cost(op, 50 + 8192.0 / 128, 0);
     op.m = op.n = 1;
     assert_cost(op, 50 + 1.0 / 128, 0);
 }

@@ -67,7 +67,7 @@ static int bench(npu_engine_kind kind, int64_t events) {
 }
 
 int main(int argc, char **argv) {
-    int64_t events = argc > 1 ? atoll(argv[1]) : 200000;
+    int64_t events = argc > 1 ? strtoll(argv[1], NULL, 10) : 200000;
     int status = bench(NPU_ENGINE_FLUID, 50 * events) | bench(NPU_ENGINE_FLUID, events);
 #ifdef NPUSIM_HAVE_SIMGRID
     status |= bench(NPU_ENGINE_SIMGRID, events);
