@@ -60,6 +60,35 @@ npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_e
 // Draws <folder>/swimlane.png (by gnuplot) from the swimlane files in `folder`.
 npu_status npusim_plot(const char *folder, npu_error *err);
 
+typedef struct npusim_validate_options {
+    const char *const *files; // of cases (docs/validation.md)
+    int file_count;           // 0: all in the folder `validation` of the configs
+    const char *config;       // as in npusim_input, as is `engine`
+    const char *engine;
+    const char *die;  // instead of the dies that the cases name; NULL: those
+    int jobs;         // simulations at a time; 0: as many as there are processors
+    bool brief;       // no line per figure
+    const char *csv;  // files to write, or NULL
+    const char *json; //
+    const char *plot; // .png, drawn by gnuplot
+    const char *write_baseline;
+    const char *baseline; // file to compare with, or NULL
+    FILE *progress;       // a terminal that shows how far it is, or NULL
+} npusim_validate_options;
+
+typedef struct npusim_validation {
+    int figures;   // with a prediction to compare
+    int outside;   // figures that leave the band they declare
+    int regressed; // predictions that moved from the baseline, and errors that grew
+    int failed;    // cases or figures that are wrong
+} npusim_validation;
+
+// Simulates measured cases and prints prediction beside measurement to `report`. What is wrong
+// with a case goes to `warn` (may be NULL), one line each; the others run, and the call returns
+// NPU_BAD_INPUT at the end. *found may be NULL.
+npu_status npusim_validate(const npusim_validate_options *options, FILE *report, FILE *warn,
+                           npusim_validation *found, npu_error *err);
+
 // The folder of the built-in configs: $NPUSIM_CONFIGS, else beside the executable, else the
 // installed one. Static storage per call site is not used: the path is written into buf.
 npu_status npusim_config_folder(char *buf, int size, npu_error *err);

@@ -47,11 +47,11 @@ static const struct argp_option *find_option(const cli_args *args, const char *t
     return NULL;
 }
 
-static bool is_short(const cli_args *args, char c) {
+static const struct argp_option *find_short(const cli_args *args, char c) {
     for (const struct argp_option *o = args->argp->options; o->name != NULL; o++)
         if (o->key == c)
-            return true;
-    return false;
+            return o;
+    return NULL;
 }
 
 static error_t unknown_option(cli_args *args, const char *text, size_t length) {
@@ -73,19 +73,31 @@ static error_t unknown_option(cli_args *args, const char *text, size_t length) {
     return cli_usage_error(args, "unknown option '%.*s'%s", (int)length, text, hint);
 }
 
+// "-h", or "-j4": letters up to one that takes a value.
+static error_t check_short(cli_args *args, char **argv, int i, bool *skip) {
+    const char *text = argv[i];
+    for (const char *c = text + 1; *c != '\0'; c++) {
+        const struct argp_option *o = find_short(args, *c);
+        if (o == NULL)
+            return unknown_option(args, text, strlen(text));
+        if (o->arg == NULL)
+            continue;
+        *skip = c[1] == '\0';
+        if (*skip && (argv[i + 1] == NULL || argv[i + 1][0] == '\0'))
+            return cli_usage_error(args, "the option -%c needs a value: -%c %s", *c, *c, o->arg);
+        return 0;
+    }
+    return 0;
+}
+
 // Looks at argv[i]; *skip: the next word is its value.
 static error_t check_option(cli_args *args, char **argv, int i, bool *skip) {
     const char *text = argv[i];
     *skip = false;
     if (text[0] != '-' || text[1] == '\0')
         return 0;
-    if (text[1] != '-') {
-        for (const char *c = text + 1; *c != '\0'; c++)
-            if (!is_short(args, *c))
-                return text[2] == '\0' ? unknown_option(args, text, 2)
-                                       : unknown_option(args, text, strlen(text));
-        return 0;
-    }
+    if (text[1] != '-')
+        return check_short(args, argv, i, skip);
     size_t length = strcspn(text, "=");
     const struct argp_option *o = find_option(args, text + 2, length - 2);
     if (o == NULL)

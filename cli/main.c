@@ -20,6 +20,7 @@ static const struct {
 } commands[] = {
     {"run", cli_run},           {"check", cli_check}, {"die", cli_die},
     {"selftest", cli_selftest}, {"bench", cli_bench}, {"plot", cli_plot},
+    {"validate", cli_validate},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -36,6 +37,7 @@ static const char doc[] = "Predict how long a task graph takes on an Ascend A2/A
                           "  check GRAPH    check a task graph without running it\n"
                           "  die NAME       print a die; --list: all that there are\n"
                           "  selftest       compare a modelled die with its own peaks\n"
+                          "  validate       compare predictions with measurements\n"
                           "  bench [GRAPH]  measure the simulator itself\n"
                           "  plot DIR       draw the swimlane of a run\n"
                           "  help COMMAND   the same as COMMAND --help\n"
