@@ -6,6 +6,7 @@
 #define NPU_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum npu_status {
@@ -22,6 +23,13 @@ typedef struct npu_pos {
     int line;
     int col;
 } npu_pos;
+
+// The place `by` characters further to the right.
+static inline npu_pos npu_pos_right(npu_pos pos, ptrdiff_t by) {
+    if (pos.line > 0)
+        pos.col += (int)by;
+    return pos;
+}
 
 typedef struct npu_error {
     char text[1024]; // "file:line:col: sentence", without a newline; "" = no error yet

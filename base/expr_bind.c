@@ -50,7 +50,7 @@ static npu_status emit(builder *b, opcode code, int at, operand x, operand y, in
     o.a_kind = (uint8_t)x.kind;
     o.b_kind = (uint8_t)y.kind;
     if (code <= OP_MOVE && dst >= MAX_TEMPS)
-        return npu_fail(b->err, NPU_BAD_INPUT, pos_at(b->pos, at),
+        return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(b->pos, at),
                         "the expression is nested too deeply");
     npu_status status = NPU_GROW(b, ops, count, capacity, b->err);
     if (status == NPU_OK)
@@ -70,7 +70,7 @@ static npu_status emit_or_fold(builder *b, opcode code, int at, operand x, opera
         if (f == FAULT_NONE)
             return NPU_OK;
         if (b->maybe == 0)
-            return npu_expr_report(f, x.value, y.value, pos_at(b->pos, at), b->err);
+            return npu_expr_report(f, x.value, y.value, npu_pos_right(b->pos, at), b->err);
     }
     *out = (operand){.kind = IN_TEMP, .index = temp};
     return emit(b, code, at, x, y, temp);
@@ -97,8 +97,8 @@ static npu_status fail_unknown(builder *b, const node *n) {
             names[i] = b->scope->names(b->scope->data, i);
     }
     char hint[128];
-    return npu_fail(b->err, NPU_BAD_INPUT, pos_at(b->pos, n->at), "unknown name '%s'%s", n->name,
-                    npu_did_you_mean(n->name, names, count, hint, sizeof hint));
+    return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(b->pos, n->at), "unknown name '%s'%s",
+                    n->name, npu_did_you_mean(n->name, names, count, hint, sizeof hint));
 }
 
 static npu_status compile_name(builder *b, const node *n, operand *out) {
@@ -111,8 +111,8 @@ static npu_status compile_name(builder *b, const node *n, operand *out) {
     if (kind == NPU_NAME_CONST)
         return NPU_OK;
     if (b->constants_only)
-        return npu_fail(b->err, NPU_BAD_INPUT, pos_at(b->pos, n->at), "'%s' is not a constant",
-                        n->name);
+        return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(b->pos, n->at),
+                        "'%s' is not a constant", n->name);
     assert(out->index >= 0);
     out->kind = IN_SLOT;
     return NPU_OK;

@@ -78,12 +78,6 @@ typedef enum fault {
     FAULT_LOG2
 } fault;
 
-static inline npu_pos pos_at(npu_pos pos, int at) {
-    if (pos.line > 0)
-        pos.col += at;
-    return pos;
-}
-
 // x code y, for the codes up to OP_MOVE.
 fault npu_expr_apply(opcode code, int64_t x, int64_t y, int64_t *out);
 // The error that `x code y` at `pos` failed with.

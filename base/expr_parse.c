@@ -49,7 +49,7 @@ static const node *fail_memory(parser *p) {
 }
 
 static const node *fail_at(parser *p, int at, const char *sentence) {
-    p->status = npu_fail(p->err, NPU_BAD_INPUT, pos_at(p->pos, at), "%s", sentence);
+    p->status = npu_fail(p->err, NPU_BAD_INPUT, npu_pos_right(p->pos, at), "%s", sentence);
     return NULL;
 }
 
@@ -57,7 +57,7 @@ static const node *fail_at(parser *p, int at, const char *sentence) {
 static const node *fail_expected(parser *p, const char *what) {
     skip_spaces(p);
     const char *token = p->text + p->at;
-    npu_pos pos = pos_at(p->pos, p->at);
+    npu_pos pos = npu_pos_right(p->pos, p->at);
     if (*token == '\0') {
         p->status = npu_fail(p->err, NPU_BAD_INPUT, pos, "expected %s before the end", what);
         return NULL;
@@ -121,7 +121,7 @@ static const node *parse_number(parser *p) {
             return fail_at(p, at, "the value is too large for 64 bits");
         return new_number(p, at, value);
     }
-    p->status = npu_fail(p->err, NPU_BAD_INPUT, pos_at(p->pos, at),
+    p->status = npu_fail(p->err, NPU_BAD_INPUT, npu_pos_right(p->pos, at),
                          "'%.*s' is not a whole number; only KiB, MiB or GiB may follow the digits",
                          length, text);
     return NULL;
@@ -158,8 +158,9 @@ static const function *find_function(parser *p, int at, int length) {
     if (name == NULL)
         fail_memory(p);
     else
-        p->status = npu_fail(p->err, NPU_BAD_INPUT, pos_at(p->pos, at), "unknown function '%s'%s",
-                             name, npu_did_you_mean(name, names, FUNCTION_COUNT, hint, 64));
+        p->status =
+            npu_fail(p->err, NPU_BAD_INPUT, npu_pos_right(p->pos, at), "unknown function '%s'%s",
+                     name, npu_did_you_mean(name, names, FUNCTION_COUNT, hint, 64));
     return NULL;
 }
 

@@ -139,7 +139,7 @@ static npu_status run_steps(const npu_code *code, int start, const int64_t *slot
         }
         fault f = apply((opcode)o->code, x, y, &temps[o->dst]);
         if (f != FAULT_NONE)
-            return npu_expr_report(f, x, y, pos_at(code->pos, o->at), err);
+            return npu_expr_report(f, x, y, npu_pos_right(code->pos, o->at), err);
     }
     *value = temps[0];
     return NPU_OK;

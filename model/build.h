@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "graph.h"
+#include "name.h"
 #include "yaml_tree.h"
 
 enum { NPU_MAX_INCLUDES = 16, NPU_MAX_STEPS = 1000000, NPU_STORAGE_ALIGN = 512 };
@@ -150,8 +151,6 @@ npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, 
 // One of a few words: "l2 must be cold or warm, not 'hot'".
 npu_status npu_build_choice(npu_build *b, const npu_yaml *node, const char *what,
                             const char *const *names, int *index);
-// The length of the name at `text`, 0 when there is none.
-int npu_name_length(const char *text);
 
 // items.c: a list with `for` and `if` in it; `leaf` reads every other item.
 typedef npu_status (*npu_leaf_fn)(npu_build *b, const npu_yaml *item);

@@ -24,26 +24,18 @@ static npu_status read_header(npu_build *b, const npu_yaml *node, const char **n
     npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "for", b->err);
     if (status != NPU_OK)
         return status;
-    const char *text = node->text;
-    int length = npu_name_length(text);
-    const char *in = text + length + strspn(text + length, " ");
-    const char *dots = strstr(in, "..");
-    if (length == 0 || strncmp(in, "in ", 3) != 0 || dots == NULL)
+    npu_loop_text loop;
+    if (!npu_loop_split(node->text, &loop))
         return npu_fail(b->err, NPU_BAD_INPUT, node->pos, "a loop is written 'g in 0..8', not '%s'",
-                        text);
-    in += 3 + strspn(in + 3, " ");
-    const char *last = dots;
-    while (last > in && last[-1] == ' ')
-        last--;
-    const char *end = dots + 2 + strspn(dots + 2, " ");
-    *name = npu_arena_text(b->arena, text, (size_t)length);
-    char *first = npu_arena_text(&b->scratch, in, last > in ? (size_t)(last - in) : 0);
+                        node->text);
+    *name = npu_arena_text(b->arena, node->text, (size_t)loop.name_length);
+    char *first = npu_arena_text(&b->scratch, loop.first, (size_t)loop.first_length);
     if (*name == NULL || first == NULL)
         return npu_fail_memory(b->err);
-    npu_pos from_pos = {node->pos.file, node->pos.line, node->pos.col + (int)(in - text)};
-    npu_pos to_pos = {node->pos.file, node->pos.line, node->pos.col + (int)(end - text)};
-    status = npu_build_eval(b, first, from_pos, from);
-    return status == NPU_OK ? npu_build_eval(b, end, to_pos, to) : status;
+    npu_pos first_pos = npu_pos_right(node->pos, loop.first - node->text);
+    npu_pos end_pos = npu_pos_right(node->pos, loop.end - node->text);
+    status = npu_build_eval(b, first, first_pos, from);
+    return status == NPU_OK ? npu_build_eval(b, loop.end, end_pos, to) : status;
 }
 
 static npu_status read_for(npu_build *b, const npu_yaml *item, const char *what, npu_leaf_fn leaf) {

@@ -112,9 +112,8 @@ npu_status npu_build_kernel(npu_build *b, const npu_yaml *name, int *index) {
         return NPU_OK;
     }
     // A name, not a path: a graph does not reach outside the folder.
-    int length = npu_name_length(name->text);
     const char *folder = b->options->kernel_folder;
-    if (folder == NULL || length == 0 || name->text[length] != '\0')
+    if (folder == NULL || !npu_is_name(name->text))
         return unknown_kernel(b, name);
     const char *path = npu_arena_printf(b->arena, "%s/%s.yaml", folder, name->text);
     if (path == NULL)

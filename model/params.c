@@ -8,28 +8,17 @@
 #include "build.h"
 #include "expr.h"
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-int npu_name_length(const char *text) {
-    int n = 0;
-    while (is_letter(text[n]) || (n > 0 && text[n] >= '0' && text[n] <= '9'))
-        n++;
-    return n;
-}
-
 // Inner names first; the frame's own variables only: an included file sees no others.
-static const npu_var *find_var(const npu_build *b, const char *name, size_t length) {
+static const npu_var *find_var(const npu_build *b, const char *name) {
     for (int i = b->var_count - 1; i >= b->frame->first_var; i--)
-        if (strncmp(b->vars[i].name, name, length) == 0 && b->vars[i].name[length] == '\0')
+        if (strcmp(b->vars[i].name, name) == 0)
             return &b->vars[i];
     return NULL;
 }
 
 static npu_name_kind look_up(void *scope, const char *name, int64_t *value, int *slot) {
     (void)slot;
-    const npu_var *var = find_var(scope, name, strlen(name));
+    const npu_var *var = find_var(scope, name);
     if (var == NULL)
         return NPU_NAME_UNKNOWN;
     *value = var->value;
@@ -52,8 +41,7 @@ static bool eval_simple(const npu_build *b, const char *text, int64_t *value) {
         *value = sum;
         return true;
     }
-    n = npu_name_length(text);
-    const npu_var *var = n > 0 && text[n] == '\0' ? find_var(b, text, (size_t)n) : NULL;
+    const npu_var *var = npu_is_name(text) ? find_var(b, text) : NULL;
     if (var != NULL)
         *value = var->value;
     return var != NULL;
@@ -101,8 +89,7 @@ npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, 
     *value = strcmp(node->text, "true") == 0;
     if (*value || strcmp(node->text, "false") == 0)
         return NPU_OK;
-    int length = npu_name_length(node->text);
-    if (length > 0 && node->text[length] == '\0' && find_var(b, node->text, (size_t)length) == NULL)
+    if (npu_is_name(node->text) && find_var(b, node->text) == NULL)
         return fail_flag(b, node, what);
     int64_t number = 0;
     status = npu_build_eval(b, node->text, node->pos, &number);
@@ -130,11 +117,10 @@ npu_status npu_build_choice(npu_build *b, const npu_yaml *node, const char *what
 }
 
 npu_status npu_build_var(npu_build *b, const char *name, npu_pos pos, int64_t value) {
-    int length = npu_name_length(name);
-    if (length == 0 || name[length] != '\0')
+    if (!npu_is_name(name))
         return npu_fail(b->err, NPU_BAD_INPUT, pos,
                         "'%s' is no name; a name is letters, digits and _", name);
-    if (find_var(b, name, (size_t)length) != NULL)
+    if (find_var(b, name) != NULL)
         return npu_fail(b->err, NPU_BAD_INPUT, pos, "the name '%s' is already in use", name);
     npu_status status = NPU_GROW(b, vars, var_count, var_capacity, b->err);
     if (status == NPU_OK)

@@ -7,12 +7,6 @@
 
 #include "build.h"
 
-static npu_pos shift(npu_pos pos, ptrdiff_t by) {
-    if (pos.line > 0)
-        pos.col += (int)by;
-    return pos;
-}
-
 static const char *skip_spaces(const char *text) {
     return text + strspn(text, " \t\n");
 }
@@ -49,15 +43,15 @@ static npu_status read_groups(npu_build *b, const char *text, npu_pos pos, const
     for (*at = skip_spaces(*at); **at == '['; *at = skip_spaces(*at)) {
         int length = group_length(*at);
         if (length < 0)
-            return npu_fail(b->err, NPU_BAD_INPUT, shift(pos, *at - text), "'%s' lacks a ']'",
-                            text);
+            return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(pos, *at - text),
+                            "'%s' lacks a ']'", text);
         if (path->group_count == 2)
-            return npu_fail(b->err, NPU_BAD_INPUT, shift(pos, *at - text),
+            return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(pos, *at - text),
                             "'%s' has too many brackets", text);
         int i = path->group_count++;
         path->group[i] = *at + 1;
         path->length[i] = length;
-        path->group_pos[i] = shift(pos, *at + 1 - text);
+        path->group_pos[i] = npu_pos_right(pos, *at + 1 - text);
         *at += length + 2;
     }
     return NPU_OK;
@@ -70,7 +64,7 @@ npu_status npu_path_parse(npu_build *b, const char *text, npu_pos pos, npu_path 
     while (true) {
         int length = npu_name_length(at);
         if (length == 0)
-            return npu_fail(b->err, NPU_BAD_INPUT, shift(pos, at - text),
+            return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(pos, at - text),
                             "'%s' is no name like x, x[i] or part.x", text);
         path->local = npu_arena_text(&b->scratch, at, (size_t)length);
         path->base = npu_arena_printf(&b->scratch, "%s%.*s", prefix, length, at);
@@ -81,7 +75,7 @@ npu_status npu_path_parse(npu_build *b, const char *text, npu_pos pos, npu_path 
         if (status != NPU_OK || *at == '\0')
             return status;
         if (*at != '.' || path->group_count == 2)
-            return npu_fail(b->err, NPU_BAD_INPUT, shift(pos, at - text),
+            return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(pos, at - text),
                             "'%s' is no name like x, x[i] or part.x", text);
         at++;
         int arity = 0;
@@ -117,12 +111,12 @@ npu_status npu_split(npu_build *b, const char *text, int length, npu_pos pos, np
         while (end > from && (text[end - 1] == ' ' || text[end - 1] == '\t'))
             end--;
         if (end == from)
-            return npu_fail(b->err, NPU_BAD_INPUT, shift(pos, from), "[%.*s] has an empty part",
-                            length, text);
+            return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(pos, from),
+                            "[%.*s] has an empty part", length, text);
         char *copy = npu_arena_text(&b->scratch, text + from, (size_t)(end - from));
         if (copy == NULL)
             return npu_fail_memory(b->err);
-        parts[(*count)++] = (npu_part){copy, shift(pos, from)};
+        parts[(*count)++] = (npu_part){copy, npu_pos_right(pos, from)};
         from = i + 1;
     }
     return NPU_OK;
@@ -289,7 +283,8 @@ static npu_status read_dim(npu_build *b, const npu_part *part, npu_dim *dim) {
         return npu_fail_memory(b->err);
     npu_status status = npu_build_eval(b, start, part->pos, &dim->start);
     if (status == NPU_OK)
-        status = npu_build_eval(b, length, shift(part->pos, length - part->text), &dim->length);
+        status =
+            npu_build_eval(b, length, npu_pos_right(part->pos, length - part->text), &dim->length);
     return status;
 }
 
