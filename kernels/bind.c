@@ -348,6 +348,11 @@ static npu_status bind_slot(npu_binder *b, const npu_slot_ast *ast, npu_slot *sl
         return npu_fail(b->err, NPU_BAD_INPUT, ast->pos, "slot '%s' needs 1 to 64 copies, not %lld",
                         slot->name, (long long)copies);
     slot->copies = (int)copies;
+    if (!status && ast->pad != NULL)
+        status = npu_bind_constant(b, ast->pad, "pad", &slot->pad);
+    if (!status && (slot->pad < 0 || slot->pad > INT_MAX))
+        return npu_fail(b->err, NPU_BAD_INPUT, ast->pos, "slot '%s' has a pad of %lld bytes",
+                        slot->name, (long long)slot->pad);
     if (!status && slot->bytes <= 0)
         return npu_fail(b->err, NPU_BAD_INPUT, ast->pos, "slot '%s' is %lld bytes", slot->name,
                         (long long)slot->bytes);

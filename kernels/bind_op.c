@@ -212,7 +212,6 @@ static npu_status emit_op(emitter *e, const npu_node *node) {
     op->kind = node->op;
     op->pipe = pipe_of(e, node);
     op->vec = node->vec;
-    op->atomic = node->atomic;
     op->line = node->pos.line;
     for (int i = 0; i < node->read_count; i++)
         stmt->reads[i] = (int16_t)node->reads[i];
@@ -227,6 +226,8 @@ static npu_status emit_op(emitter *e, const npu_node *node) {
         status = bind_numbers(e, node, stmt);
     if (!status && node->acc != NULL)
         status = npu_bind_code(e->b, node->acc, &stmt->acc);
+    if (!status && node->mode != NULL)
+        status = npu_bind_code(e->b, node->mode, &stmt->mode);
     bool moves = node->op == NPU_OP_LOAD || node->op == NPU_OP_STORE || node->op == NPU_OP_PREFETCH;
     if (!status && moves)
         status = bind_region(e->b, &node->region, &stmt->region);

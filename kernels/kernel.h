@@ -43,13 +43,13 @@ typedef struct npu_node { // a statement as written
     int reads[NPU_OP_SLOTS], read_count; // slot indices
     int write;                           // slot index or -1
     bool whole;                          // the write takes the next copy
-    bool atomic;
-    const char *dtype; // as written, NULL when absent
+    const char *dtype;                   // as written, NULL when absent
     npu_pos dtype_pos;
     npu_region_ast region;
     // EXTRACT, VEC: m n. MATMUL: m n k valid_m valid_n valid_k. SCALAR: ops gm. SIGNAL: flag.
     const npu_expr *numbers[NPU_OP_NUMBERS];
     const npu_expr *acc;
+    const npu_expr *mode; // LOAD: bypass. STORE: atomic. MATMUL: unit_flag
 } npu_node;
 
 typedef struct npu_slot_ast {
@@ -58,6 +58,7 @@ typedef struct npu_slot_ast {
     const npu_expr *shape[2];
     const npu_expr *bytes;
     const npu_expr *copies;
+    const npu_expr *pad;
     const char *dtype;
     npu_pos pos, dtype_pos;
 } npu_slot_ast;
@@ -124,7 +125,7 @@ typedef struct npu_stmt {
     bool whole;
     npu_code numbers[NPU_OP_NUMBERS];
     bool constant; // all numbers are constant and already in `op`
-    npu_code acc;
+    npu_code acc, mode;
     npu_region region;
     npu_pos pos;
 } npu_stmt;

@@ -13,7 +13,7 @@ const char *const npu_access_names[] = {"in", "out", "inout", "out_existing", "n
 static const char *const kernel_keys[] = {"doc", "engine",  "args",  "grid",    "params", "tile",
                                           "let", "require", "slots", "program", NULL};
 static const char *const arg_keys[] = {"access", "shape", NULL};
-static const char *const slot_keys[] = {"in", "shape", "dtype", "bytes", "copies", NULL};
+static const char *const slot_keys[] = {"in", "shape", "dtype", "bytes", "copies", "pad", NULL};
 static const char *const require_keys[] = {"that", "else", NULL};
 static const char *const body_keys[] = {"aic", "aiv", NULL};
 
@@ -190,6 +190,9 @@ static npu_status parse_slot(npu_arena *arena, const npu_yaml *map, npu_slot_ast
     const npu_yaml *copies = npu_yaml_get(map, "copies");
     if (!status && copies != NULL)
         status = npu_parse_expr(arena, copies, "copies", &slot->copies, err);
+    const npu_yaml *pad = npu_yaml_get(map, "pad");
+    if (!status && pad != NULL)
+        status = npu_parse_expr(arena, pad, "pad", &slot->pad, err);
     return status;
 }
 

@@ -13,9 +13,10 @@ typedef struct op_form {
     const char *const *keys;
 } op_form;
 
-static const char *const load_keys[] = {"from", "to", NULL};
+static const char *const load_keys[] = {"from", "to", "bypass", NULL};
 static const char *const extract_keys[] = {"from", "to", "shape", NULL};
-static const char *const matmul_keys[] = {"a", "b", "to", "shape", "acc", "valid", NULL};
+static const char *const matmul_keys[] = {"a",   "b",     "to",        "shape",
+                                          "acc", "valid", "unit_flag", NULL};
 static const char *const vec_keys[] = {"op", "in", "out", "shape", "elements", "dtype", NULL};
 static const char *const store_keys[] = {"from", "to", "atomic", NULL};
 static const char *const flag_keys[] = {"flag", "pipe", NULL};
@@ -208,6 +209,20 @@ static npu_status numbers_in(parser *p, const npu_yaml *list, const char *what, 
     return status;
 }
 
+// true, false or an expression: often a kernel's parameter decides.
+static npu_status parse_mode(parser *p, const npu_yaml *map, const char *key, npu_node *node) {
+    const npu_yaml *value = npu_yaml_get(map, key);
+    if (value == NULL)
+        return NPU_OK;
+    npu_status status = npu_yaml_want(value, NPU_YAML_SCALAR, key, p->err);
+    if (status)
+        return status;
+    const char *text = value->text;
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        text = strcmp(text, "true") == 0 ? "1" : "0";
+    return npu_expr_parse(p->arena, text, value->pos, &node->mode, p->err);
+}
+
 static npu_status parse_load(parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *from = NULL;
     npu_status status = npu_yaml_need(map, "load", "from", &from, p->err);
@@ -216,7 +231,7 @@ static npu_status parse_load(parser *p, const npu_yaml *map, npu_node *node) {
     if (!status)
         status =
             slot_in(p, map, "load", "to", 1u << NPU_L1 | 1u << NPU_UB, &node->write, &node->whole);
-    return status;
+    return status ? status : parse_mode(p, map, "bypass", node);
 }
 
 static npu_status parse_extract(parser *p, const npu_yaml *map, npu_node *node) {
@@ -249,7 +264,7 @@ static npu_status parse_matmul(parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *acc = npu_yaml_get(map, "acc");
     if (!status && acc != NULL)
         status = npu_parse_expr(p->arena, acc, "acc", &node->acc, p->err);
-    return status;
+    return status ? status : parse_mode(p, map, "unit_flag", node);
 }
 
 static npu_status parse_vec_inputs(parser *p, const npu_yaml *in, npu_node *node) {
@@ -322,15 +337,7 @@ static npu_status parse_store(parser *p, const npu_yaml *map, npu_node *node) {
         status = npu_yaml_need(map, "store", "to", &to, p->err);
     if (!status)
         status = parse_region(p, to, &node->region);
-    const npu_yaml *atomic = npu_yaml_get(map, "atomic");
-    // Often a kernel's parameter decides, so an expression is taken as well as true or false.
-    if (!status && atomic != NULL) {
-        if (strcmp(atomic->text ? atomic->text : "", "true") == 0)
-            node->atomic = true;
-        else if (strcmp(atomic->text ? atomic->text : "", "false") != 0)
-            status = npu_parse_expr(p->arena, atomic, "atomic", &node->acc, p->err);
-    }
-    return status;
+    return status ? status : parse_mode(p, map, "atomic", node);
 }
 
 static npu_status parse_flag(parser *p, const npu_yaml *map, const char *what, npu_node *node) {

@@ -79,7 +79,8 @@ typedef struct npu_slot {
     int64_t shape[2];
     int64_t bytes; // of one copy
     int copies;
-    int first; // instance of copy 0
+    int first;   // instance of copy 0
+    int64_t pad; // bytes left free in front of copy 0 (UB: moves it to other banks)
     npu_pos pos;
 } npu_slot;
 

@@ -181,13 +181,15 @@ static npu_status check_fit(const npu_stream *s, const npu_stmt *stmt, const npu
 static npu_status yield_op(npu_stream *s, const npu_stmt *stmt, npu_op *op, npu_error *err) {
     *op = stmt->op;
     npu_status status = eval_numbers(s, stmt, op, err);
-    int64_t acc = stmt->acc.value;
+    int64_t acc = stmt->acc.value, mode = stmt->mode.value;
     if (!status && stmt->acc.op_count != 0)
         status = npu_code_run(&stmt->acc, s->vars, &acc, err);
-    if (acc != 0 && op->kind == NPU_OP_MATMUL)
-        op->accumulate = true;
-    else if (acc != 0)
-        op->atomic = true;
+    if (!status && stmt->mode.op_count != 0)
+        status = npu_code_run(&stmt->mode, s->vars, &mode, err);
+    op->accumulate = acc != 0;
+    op->atomic = mode != 0 && op->kind == NPU_OP_STORE;
+    op->bypass = mode != 0 && op->kind == NPU_OP_LOAD;
+    op->unit_flag = mode != 0 && op->kind == NPU_OP_MATMUL;
     bool moves = op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE || op->kind == NPU_OP_PREFETCH;
     const struct npu_bound *bound = s->program->bound;
     int64_t last = 1;

@@ -137,6 +137,9 @@ typedef struct npu_op {
     int16_t writes;  // the instance written, or -1
     bool accumulate; // MATMUL: adds to what L0C holds
     bool atomic;     // STORE: adds to what GM holds
+    bool bypass;     // LOAD: leaves nothing in L2
+    bool same_banks; // VEC: its first two sources start in one bank group; the core tells
+    bool unit_flag;  // MATMUL: hands its result to FIXPIPE unit by unit; its head is shorter
     npu_vec_op vec;
     int64_t m, n, k;    // MATMUL: size computed; EXTRACT, VEC, STORE from L0C: m rows, n columns
     int64_t valid;      // MATMUL: multiply-accumulates that matter (not padding)

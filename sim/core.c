@@ -99,7 +99,7 @@ static void count_op(core_state *core, const npu_op *op) {
 }
 
 // Puts an op into its pipe's queue; false while the queue is full.
-static bool issue(core_state *core, const npu_op *op) {
+static bool issue(core_state *core, npu_op *op) {
     npu_cores *all = core->all;
     pipe_state *p = &core->pipes[op->pipe];
     uint32_t depth = (uint32_t)all->die->scalar.queue_depth;
@@ -112,6 +112,8 @@ static bool issue(core_state *core, const npu_op *op) {
     core->s_time += cost;
     core->s_busy += cost;
     queued *q = queue_at(p, seq);
+    op->same_banks = op->reads[0] >= 0 && op->reads[1] >= 0 && op->reads[0] != op->reads[1] &&
+                     core->bank_group[op->reads[0]] == core->bank_group[op->reads[1]];
     npu_cost fixed = npu_op_cost(all->die, op);
     *q = (queued){.kind = op->kind,
                   .ready = core->s_time,
@@ -119,7 +121,8 @@ static bool issue(core_state *core, const npu_op *op) {
                   .latency = fixed.latency * all->cycle,
                   .flag = op->flag,
                   .gm = op->gm,
-                  .atomic = op->atomic};
+                  .atomic = op->atomic,
+                  .bypass = op->bypass};
     if (op->kind == NPU_OP_STORE && op->pipe == NPU_PIPE_FIXPIPE)
         q->busy = npu_fixpipe_cycles(all->die, op->m, op->n) * all->cycle;
     note_slots(core, op, op->pipe, q, seq);
@@ -266,6 +269,25 @@ void npu_core_advance(core_state *core) {
     }
 }
 
+// Slots lie in UB one after the other, in the order of the kernel.
+static void place_slots(core_state *core) {
+    const npu_die *die = core->all->die;
+    const npu_body *body = core->stream.body;
+    int64_t at = 0, align = (int64_t)die->align[NPU_UB];
+    for (int i = 0; i < body->slot_count; i++) {
+        const npu_slot *slot = &body->slots[i];
+        if (slot->buffer != NPU_UB)
+            continue;
+        at += slot->pad;
+        for (int copy = 0; copy < slot->copies; copy++) {
+            at = (at + align - 1) / align * align;
+            core->bank_group[slot->first + copy] =
+                (int16_t)(at / (int64_t)die->vector.bank_row % (int64_t)die->vector.bank_groups);
+            at += slot->bytes;
+        }
+    }
+}
+
 void npu_cores_start(npu_cores *cores, int row) {
     const npu_row *r = &cores->trace->rows[row];
     core_state *core = &cores->cores[r->core];
@@ -289,6 +311,7 @@ void npu_cores_start(npu_cores *cores, int row) {
     }
     int instances = core->stream.body->instance_count;
     assert(instances <= INSTANCES);
+    place_slots(core);
     memset(core->slots, 0, (size_t)instances * sizeof *core->slots);
     npu_core_advance(core);
 }

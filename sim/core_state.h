@@ -25,7 +25,7 @@ typedef struct queued { // an op that S has issued and that has not finished
     int flag;
     // transfers
     npu_gm gm;
-    bool atomic;
+    bool atomic, bypass;
     double first_at, last_at; // ns, earliest time of the first and of the last byte
     double bytes[2];          // to move: misses then hits, or what is written
     double began;             // ns, when it took the pipe
@@ -74,8 +74,9 @@ typedef struct core_state {
     double s_busy; // ns
     pipe_state pipes[NPU_PIPE_COUNT];
     slot_use slots[INSTANCES];
-    int pending_events; // timers and flows of this block under way
-    bool waking;        // another core has changed a flag; also between blocks
+    int16_t bank_group[INSTANCES]; // of UB, in which a slot copy starts
+    int pending_events;            // timers and flows of this block under way
+    bool waking;                   // another core has changed a flag; also between blocks
     bool advancing;
     flag_line raised[FLAGS]; // by this core
     flag_line taken[FLAGS];  // by this core: it has waited for them

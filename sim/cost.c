@@ -20,14 +20,27 @@ static double matmul_cycles(const npu_die *die, const npu_op *op) {
     int64_t depth = (int64_t)die->cube.fractal_bytes / npu_dtype_bytes(op->dtype);
     int64_t fractals = ceil_div(op->m, side) * ceil_div(op->n, side) * ceil_div(op->k, depth);
     double macs = (double)(side * side * depth);
-    return die->cube.head + (double)fractals * macs / mac_rate(die, op->dtype);
+    double head = op->unit_flag ? die->cube.unit_flag_head : die->cube.head;
+    return head + (double)fractals * macs / mac_rate(die, op->dtype);
+}
+
+// Ops that read two whole tiles; the expanding ones read a tile and a row or column, and their
+// figures include how those lie.
+static bool reads_two_tiles(npu_vec_op op) {
+    return op <= NPU_VEC_DIV || op == NPU_VEC_AND || op == NPU_VEC_OR || op == NPU_VEC_COMPARE ||
+           op == NPU_VEC_SELECT;
 }
 
 static npu_cost vec_cost(const npu_die *die, const npu_op *op) {
     const npu_vec_cost *c = &die->vector.ops[op->vec];
     double bytes = (double)(op->m * op->n * npu_dtype_bytes(op->dtype));
     double repeats = ceil(bytes / die->vector.bytes);
-    return (npu_cost){repeats * c->per_repeat + (double)op->m * c->per_row, c->startup};
+    double row_bytes = (double)(op->n * npu_dtype_bytes(op->dtype));
+    double per_repeat = c->per_repeat;
+    if (op->same_banks && reads_two_tiles(op->vec))
+        per_repeat = fmax(per_repeat, die->vector.bank_conflict);
+    double partial = fmod(row_bytes, die->vector.bytes) != 0 ? die->vector.partial_row : 0;
+    return (npu_cost){repeats * per_repeat + (double)op->m * c->per_row + partial, c->startup};
 }
 
 npu_cost npu_op_cost(const npu_die *die, const npu_op *op) {

@@ -11,8 +11,9 @@ typedef struct npu_cost {
     double latency; // cycles on top until a dependent op can start
 } npu_cost;
 
-// EXTRACT: bytes / rate + issue. MATMUL: head + fractals. VEC: repeats and rows, with the
-// start-up as latency. SCALAR: instructions and GM round trips. Others cost nothing here.
+// EXTRACT: bytes / rate + issue. MATMUL: head + fractals. VEC: repeats (slower when both
+// sources share a bank group), rows and partial rows, with the start-up as latency. SCALAR:
+// instructions and GM round trips. Others cost nothing here.
 npu_cost npu_op_cost(const npu_die *die, const npu_op *op);
 // Draining an m x n tile of L0C through FIXPIPE: fixed + m * (max(row floor, 4 n / bytes) + odd
 // * (odd part of ceil(n / 8) - 1)).

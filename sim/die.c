@@ -35,6 +35,7 @@ static const npu_die_field head[] = {
     FIELD("cube.fractal", NONE, WHOLE, cube.fractal),
     FIELD("cube.fractal_bytes", BYTES, WHOLE, cube.fractal_bytes),
     FIELD("cube.head", CYCLES, ANY, cube.head),
+    FIELD("cube.unit_flag_head", CYCLES, ANY, cube.unit_flag_head),
     FIELD("mte1.l0a", PER_CYCLE, POSITIVE, mte1.l0a),
     FIELD("mte1.l0b", PER_CYCLE, POSITIVE, mte1.l0b),
     FIELD("mte1.issue", CYCLES, ANY, mte1.issue),
@@ -45,6 +46,10 @@ static const npu_die_field head[] = {
     FIELD("fixpipe.bytes", PER_CYCLE, POSITIVE, fixpipe.bytes),
     FIELD("fixpipe.odd", CYCLES, ANY, fixpipe.odd),
     FIELD("vector.bytes", BYTES, WHOLE, vector.bytes),
+    FIELD("vector.partial_row", CYCLES, ANY, vector.partial_row),
+    FIELD("vector.bank_groups", NONE, WHOLE, vector.bank_groups),
+    FIELD("vector.bank_row", BYTES, WHOLE, vector.bank_row),
+    FIELD("vector.bank_conflict", CYCLES, ANY, vector.bank_conflict),
 };
 
 static const npu_die_field tail[] = {

@@ -47,6 +47,7 @@ typedef struct npu_die {
         double fractal;                      // rows of m and n computed together (16)
         double fractal_bytes;                // bytes of k in one fractal (32)
         double head;                         // cycles per matmul instruction
+        double unit_flag_head;               // the same when it hands over to FIXPIPE unit by unit
     } cube;
     struct {
         double l0a, l0b; // bytes per cycle
@@ -63,7 +64,11 @@ typedef struct npu_die {
         double odd;       // cycles per row and per (odd part of ceil(n / 8)) - 1
     } fixpipe;
     struct {
-        double bytes; // per repeat (256)
+        double bytes;       // per repeat (256)
+        double partial_row; // cycles on top when rows are no multiple of a repeat
+        double bank_groups; // of UB; neighbours in address, bank_row bytes each
+        double bank_row;
+        double bank_conflict; // cycles per repeat at least when both sources lie in one group
         npu_vec_cost ops[NPU_VEC_COUNT];
     } vector;
     npu_core_port aic, aiv;

@@ -49,8 +49,8 @@ typedef struct npu_touch {
     double hit, miss; // bytes of whole lines
 } npu_touch;
 
-// Lines a load touches; the missing ones become resident.
-npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm);
+// Lines a load touches; the missing ones become resident, unless it bypasses L2.
+npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, bool bypass);
 // Bytes of whole lines a store sends to L2, where they become resident and dirty.
 double npu_memory_store(npu_memory *memory, const npu_gm *gm, bool atomic);
 // Bytes of the lines in [address, address + bytes) that are not resident.

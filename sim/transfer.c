@@ -38,7 +38,7 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
     double issue = (die->mte.issue + rows * die->mte.per_row) * all->cycle;
     double first = die->mte.issue * all->cycle, latency = 0;
     if (q->kind == NPU_OP_LOAD) {
-        npu_touch touch = npu_memory_load(all->memory, &q->gm);
+        npu_touch touch = npu_memory_load(all->memory, &q->gm, q->bypass);
         q->bytes[0] = touch.miss;
         q->bytes[1] = touch.hit;
         latency = touch.miss > 0 ? die->l2.miss_latency : die->l2.hit_latency;

@@ -221,6 +221,34 @@ static void the_first_axis_of_the_grid_is_the_slowest(void **state) {
     assert_string_equal(list_block(f, NPU_AIV, 23, 0), "scalar 123 2422\nscalar 23 2\n");
 }
 
+static void loads_stores_and_matmuls_have_a_mode(void **state) {
+    fixture *f = *state;
+    static const char text[] =
+        "engine: aic\n"
+        "args: { x: in, y: inout }\n"
+        "params: { fast: 1 }\n"
+        "slots:\n"
+        "  a1: { in: l1, shape: [1, 4], dtype: x }\n"
+        "  a0: { in: l0a, shape: [1, 4], dtype: x }\n"
+        "  b0: { in: l0b, shape: [4, 1], dtype: x }\n"
+        "  c0: { in: l0c, shape: [1, 1], dtype: fp32, pad: 64 }\n"
+        "program:\n"
+        "  - load: { from: \"x[:]\", to: a1, bypass: fast }\n"
+        "  - matmul: { a: a0, b: b0, to: c0, shape: [1, 1, 4], unit_flag: true }\n"
+        "  - store: { from: c0, to: \"y[:]\", atomic: fast == 0 }\n";
+    bind_text(f, text, "x fp16 4; y fp32 1");
+    assert_int_equal(f->program.body[0].slots[3].pad, 64);
+    npu_stream stream;
+    npu_op op[3];
+    bool more = true;
+    npu_stream_open(&stream, &f->program, NPU_AIC, 0, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(npu_stream_next(&stream, &op[i], &more, NULL), NPU_OK);
+    assert_true(op[0].bypass && !op[0].atomic && !op[0].unit_flag);
+    assert_true(op[1].unit_flag && !op[1].accumulate && !op[1].bypass);
+    assert_true(!op[2].atomic);
+}
+
 static void an_axis_that_is_not_given_has_one_step(void **state) {
     fixture *f = *state;
     static const char text[] =
@@ -371,6 +399,7 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_first_axis_of_the_grid_is_the_slowest, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(loads_stores_and_matmuls_have_a_mode, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_axis_that_is_not_given_has_one_step, set_up, tear_down),
         cmocka_unit_test_setup_teardown(defaults_may_use_what_is_already_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(shapes_bind_names_and_check_what_is_known, set_up,

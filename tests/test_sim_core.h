@@ -90,6 +90,7 @@ static inline void made_up_die(npu_die *die) {
     die->cube.fractal = 16;
     die->cube.fractal_bytes = 32;
     die->cube.head = 20;
+    die->cube.unit_flag_head = 9;
     die->mte1.l0a = 256;
     die->mte1.l0b = 128;
     die->mte1.issue = 50;
@@ -99,6 +100,9 @@ static inline void made_up_die(npu_die *die) {
     die->fixpipe.bytes = 128;
     die->fixpipe.odd = 2;
     die->vector.bytes = 256;
+    die->align[NPU_UB] = 32;
+    die->vector.bank_groups = 16;
+    die->vector.bank_row = 32;
     for (int i = 0; i < NPU_VEC_COUNT; i++) // 1 cycle for a line
         die->vector.ops[i] = (npu_vec_cost){.startup = 20, .per_repeat = 0.5};
     made_up_memory(die);

@@ -76,6 +76,40 @@ static void a_vector_op_costs_repeats_and_rows(void **state) {
     assert_time(cost.latency, 70);
 }
 
+static void two_sources_in_one_bank_group_slow_every_repeat(void **state) {
+    (void)state;
+    npu_die d = die();
+    d.vector.bank_conflict = 2;
+    npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 64, .n = 64};
+    assert_time(npu_op_cost(&d, &op).busy, 64 * 0.5);
+    op.same_banks = true;
+    assert_time(npu_op_cost(&d, &op).busy, 64 * 2);
+    d.vector.ops[NPU_VEC_DIV].per_repeat = 4; // slower than the reads anyway
+    op.vec = NPU_VEC_DIV;
+    assert_time(npu_op_cost(&d, &op).busy, 64 * 4);
+    op.vec = NPU_VEC_EXP; // it reads one tile
+    assert_time(npu_op_cost(&d, &op).busy, 64 * 0.5);
+}
+
+static void rows_that_are_no_multiple_of_a_repeat_cost_once_more(void **state) {
+    (void)state;
+    npu_die d = die();
+    d.vector.partial_row = 16;
+    npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 4, .n = 64};
+    assert_time(npu_op_cost(&d, &op).busy, 4 * 0.5);
+    op.n = 65; // 1040 B: 5 repeats
+    assert_time(npu_op_cost(&d, &op).busy, 5 * 0.5 + 16);
+}
+
+static void unit_flag_shortens_the_head_of_a_matmul(void **state) {
+    (void)state;
+    npu_die d = die();
+    npu_op op = {.kind = NPU_OP_MATMUL, .dtype = NPU_FP16, .m = 16, .n = 16, .k = 16};
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 1);
+    op.unit_flag = true;
+    assert_time(npu_op_cost(&d, &op).busy, 9 + 1);
+}
+
 static void a_scalar_op_costs_instructions_and_round_trips(void **state) {
     (void)state;
     assert_cost((npu_op){.kind = NPU_OP_SCALAR, .scalar_ops = 7}, 7, 0);
@@ -119,6 +153,9 @@ int main(void) {
         cmocka_unit_test(a_part_of_a_fractal_costs_a_whole_one),
         cmocka_unit_test(an_extract_costs_its_bytes_and_its_issue),
         cmocka_unit_test(a_vector_op_costs_repeats_and_rows),
+        cmocka_unit_test(two_sources_in_one_bank_group_slow_every_repeat),
+        cmocka_unit_test(rows_that_are_no_multiple_of_a_repeat_cost_once_more),
+        cmocka_unit_test(unit_flag_shortens_the_head_of_a_matmul),
         cmocka_unit_test(a_scalar_op_costs_instructions_and_round_trips),
         cmocka_unit_test(what_moves_or_signals_has_no_fixed_cost),
         cmocka_unit_test(a_drain_costs_its_rows),

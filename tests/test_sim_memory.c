@@ -24,7 +24,7 @@ static npu_gm gm_rows(int64_t address, int64_t run, int32_t rows, int64_t stride
 }
 
 static void assert_load(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
-    npu_touch touch = npu_memory_load(f->memory, &region);
+    npu_touch touch = npu_memory_load(f->memory, &region, false);
     assert_true(touch.hit == hit_lines * line);
     assert_true(touch.miss == miss_lines * line);
     npu_memory_check_invariants(f->memory);
@@ -34,6 +34,13 @@ static void assert_missing(const fixture *f, int64_t address, int64_t bytes, dou
     if (npu_memory_missing(f->memory, address, bytes) != lines * line)
         fail_msg("%g lines are missing, expected %g",
                  npu_memory_missing(f->memory, address, bytes) / line, lines);
+}
+
+static void assert_bypass(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
+    npu_touch touch = npu_memory_load(f->memory, &region, true);
+    assert_true(touch.hit == hit_lines * line);
+    assert_true(touch.miss == miss_lines * line);
+    npu_memory_check_invariants(f->memory);
 }
 
 // ---- lines -------------------------------------------------------------------------------------
@@ -47,6 +54,16 @@ static void a_run_touches_whole_lines(void **state) {
     assert_load(f, gm(10 * 512 + 1, 512), 0, 2);     // lines 10 and 11
     assert_load(f, gm(60 * 512, 100 * 512), 0, 100); // over a page's end
     assert_load(f, gm(200 * 512 + 256, 300 * 512), 0, 301);
+}
+
+static void a_bypassing_load_leaves_nothing(void **state) {
+    fixture *f = *state;
+    make(f, EMPTY(COLD), 64);
+    assert_load(f, gm(0, 1024), 0, 2);
+    assert_bypass(f, gm(512, 2048), 1, 3); // the second line is there
+    assert_bypass(f, gm(512, 2048), 1, 3);
+    assert_load(f, gm(512, 2048), 1, 3);
+    assert_bypass(f, gm_rows(0, 128, 8, 1024), 3, 5); // every other line; 0, 2 and 4 are there
 }
 
 static void each_row_touches_whole_lines(void **state) {
@@ -293,6 +310,7 @@ static void write_backs_share_hbm_with_misses(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_run_touches_whole_lines),
+        TEST(a_bypassing_load_leaves_nothing),
         TEST(each_row_touches_whole_lines),
         TEST(a_line_is_fetched_once),
         TEST(a_store_leaves_its_lines_in_l2),
