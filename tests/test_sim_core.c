@@ -62,6 +62,19 @@ static void v_overwrites_what_it_has_read_at_once(void **state) {
     assert_time(end, 4 * 100 + 20);
 }
 
+#define ADD_BOTH "{ vec: { op: add, in: [a, b], out: c, shape: [100, 128] } }"
+#define PADDED                                                                                     \
+    UB(a, 100, 1) ", b: { in: ub, shape: [100, 128], dtype: fp32, pad: 256 }, " UB(c, 100, 1)
+
+static void sources_that_start_in_one_bank_group_are_slow(void **state) {
+    fixture *f = *state;
+    f->die.vector.bank_conflict = 2; // 200 repeats at 2 cycles instead of 0.5
+    // b starts 51200 B behind a: 1600 rows of 32 B, a multiple of the 16 groups. With 256 B more
+    // it is 8 groups away.
+    assert_time(run_alone(f, AIV(WARM, ABCD, ADD_BOTH), AIV0), 400 + 20);
+    assert_time(run_alone(f, AIV(WARM, PADDED, ADD_BOTH), AIV0), 100 + 20);
+}
+
 static void an_old_result_is_not_forgotten(void **state) {
     fixture *f = *state;
     f->die.vector.ops[NPU_VEC_ADD].startup = f->die.vector.ops[NPU_VEC_MULS].startup = 0;
@@ -325,6 +338,7 @@ int main(void) {
         TEST(independent_ops_hide_the_start_up_of_v),
         TEST(dependent_ops_pay_the_start_up_of_v),
         TEST(v_overwrites_what_it_has_read_at_once),
+        TEST(sources_that_start_in_one_bank_group_are_slow),
         TEST(an_old_result_is_not_forgotten),
         TEST(an_old_slot_is_not_forgotten),
         TEST(copies_decide_how_far_loads_and_adds_overlap),
