@@ -74,14 +74,6 @@ npu_status npu_yaml_bool(const npu_yaml *node, const char *what, bool *value, np
                     node->text);
 }
 
-// "; there are row, col"
-static void list_names(const char *const *names, int count, char *buf, size_t size) {
-    size_t used = 0;
-    for (int i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(buf + used, size - used, "%s%s", i == 0 ? "; there are " : ", ",
-                                 names[i]);
-}
-
 npu_status npu_yaml_choice(const npu_yaml *node, const char *what, const char *const *names,
                            int *index, npu_error *err) {
     npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, what, err);
@@ -93,10 +85,8 @@ npu_status npu_yaml_choice(const npu_yaml *node, const char *what, const char *c
         return NPU_OK;
     }
     char hint[512];
-    npu_did_you_mean(node->text, names, at, hint, sizeof hint);
-    if (hint[0] == '\0')
-        list_names(names, at, hint, sizeof hint);
-    return npu_fail(err, NPU_BAD_INPUT, node->pos, "unknown %s '%s'%s", what, node->text, hint);
+    return npu_fail(err, NPU_BAD_INPUT, node->pos, "unknown %s '%s'%s", what, node->text,
+                    npu_did_you_mean_or(node->text, names, at, hint, sizeof hint));
 }
 
 static bool same_letter(char a, char b) {
@@ -157,6 +147,18 @@ const char *npu_did_you_mean(const char *word, const char *const *names, int cou
     buf[0] = '\0';
     if (name != NULL)
         snprintf(buf, (size_t)size, "; did you mean '%s'?", name);
+    return buf;
+}
+
+const char *npu_did_you_mean_or(const char *word, const char *const *names, int count, char *buf,
+                                int size) {
+    npu_did_you_mean(word, names, count, buf, size);
+    if (buf[0] != '\0')
+        return buf;
+    int used = 0;
+    for (int i = 0; i < count && used < size; i++)
+        used += snprintf(buf + used, (size_t)(size - used), "%s%s", i == 0 ? "; there are " : ", ",
+                         names[i]);
     return buf;
 }
 

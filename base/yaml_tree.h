@@ -56,6 +56,9 @@ const char *npu_nearest(const char *word, const char *const *names, int count);
 // "; did you mean 'X'?" or "" into buf; returns buf.
 const char *npu_did_you_mean(const char *word, const char *const *names, int count, char *buf,
                              int size);
+// The same, or all names ("; there are a, b") when none is near.
+const char *npu_did_you_mean_or(const char *word, const char *const *names, int count, char *buf,
+                                int size);
 
 // `relative` as seen from the folder of `from` (an absolute one is kept); in the arena.
 // NULL when out of memory.

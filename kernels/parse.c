@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // From YAML to a kernel as written: everything but the program's statements.
 #include <assert.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernel.h"
+#include "name.h"
 
 const char *const npu_access_names[] = {"in", "out", "inout", "out_existing", "no_dep", NULL};
 
@@ -17,17 +17,8 @@ static const char *const slot_keys[] = {"in", "shape", "dtype", "bytes", "copies
 static const char *const require_keys[] = {"that", "else", NULL};
 static const char *const body_keys[] = {"aic", "aiv", NULL};
 
-static bool is_name(const char *text) {
-    if (!isalpha((unsigned char)*text) && *text != '_')
-        return false;
-    for (; *text != '\0'; text++)
-        if (!isalnum((unsigned char)*text) && *text != '_')
-            return false;
-    return true;
-}
-
 static npu_status want_name(const npu_yaml *key, const char *what, npu_error *err) {
-    if (is_name(key->text))
+    if (npu_is_name(key->text))
         return NPU_OK;
     return npu_fail(err, NPU_BAD_INPUT, key->pos,
                     "%s must be named by letters, digits and _, not '%s'", what, key->text);
@@ -78,7 +69,7 @@ static npu_status parse_arg_shape(npu_arena *arena, const npu_yaml *list, npu_ar
         const npu_yaml *item = list->items[i];
         status = npu_yaml_want(item, NPU_YAML_SCALAR, "a dimension", err);
         ast->texts[i] = item->text;
-        if (!status && !is_name(item->text))
+        if (!status && !npu_is_name(item->text))
             status = npu_expr_parse(arena, item->text, item->pos, &ast->exprs[i], err);
     }
     return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "name.h"
 
 // What each op's map may hold. `numbers` lists the keys of plain numbers.
 typedef struct op_form {
@@ -48,11 +49,6 @@ typedef struct parser {
 
 // ---- regions ---------------------------------------------------------------------------
 
-static npu_pos shifted(npu_pos pos, long by) {
-    pos.col += (int)by;
-    return pos;
-}
-
 // The end of one piece of `text`: the next of `stops` outside brackets; a colon that belongs
 // to a `?` does not stop it.
 static const char *piece_end(const char *text, const char *stops) {
@@ -94,7 +90,7 @@ static npu_status parse_dim(parser *p, const char *text, const char *end, npu_po
         return NPU_OK;
     npu_status status = piece_expr(p, text, colon, pos, &dim->start);
     if (!status)
-        status = piece_expr(p, colon + 1, end, shifted(pos, colon + 1 - text), &dim->length);
+        status = piece_expr(p, colon + 1, end, npu_pos_right(pos, colon + 1 - text), &dim->length);
     return status;
 }
 
@@ -137,10 +133,10 @@ static npu_status parse_region(parser *p, const npu_yaml *node, npu_region_ast *
         if (region->rank == NPU_MAX_RANK)
             return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "a region has at most %d dimensions",
                             NPU_MAX_RANK);
-        status =
-            parse_dim(p, at, end, shifted(node->pos, at - text), &region->dims[region->rank++]);
+        status = parse_dim(p, at, end, npu_pos_right(node->pos, at - text),
+                           &region->dims[region->rank++]);
         if (!status && *end != ',' && end[1] != '\0')
-            status = npu_fail(p->err, NPU_BAD_INPUT, shifted(node->pos, end + 1 - text),
+            status = npu_fail(p->err, NPU_BAD_INPUT, npu_pos_right(node->pos, end + 1 - text),
                               "'%s' goes on after its region", text);
         if (*end != ',')
             break;
@@ -403,19 +399,18 @@ static npu_status parse_loop_head(parser *p, const npu_yaml *head, npu_node *nod
     if (status)
         return status;
     const char *text = head->text;
-    size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    const char *in = text + name + strspn(text + name, " ");
-    const char *dots = strstr(text, "..");
-    if (name == 0 || strncmp(in, "in ", 3) != 0 || dots == NULL)
+    npu_loop_text loop;
+    if (!npu_loop_split(text, &loop))
         return npu_fail(p->err, NPU_BAD_INPUT, head->pos,
                         "a loop is written 'i in first..end', not '%s'", text);
-    node->var = npu_arena_text(p->arena, text, name);
+    node->var = npu_arena_text(p->arena, text, (size_t)loop.name_length);
     if (node->var == NULL)
         return npu_fail_memory(p->err);
-    status = piece_expr(p, in + 3, dots, shifted(head->pos, in + 3 - text), &node->from);
+    status = piece_expr(p, loop.first, loop.first + loop.first_length,
+                        npu_pos_right(head->pos, loop.first - text), &node->from);
     return status ? status
-                  : piece_expr(p, dots + 2, text + strlen(text),
-                               shifted(head->pos, dots + 2 - text), &node->to);
+                  : piece_expr(p, loop.end, text + strlen(text),
+                               npu_pos_right(head->pos, loop.end - text), &node->to);
 }
 
 static npu_status parse_nested(parser *p, const npu_yaml *map, npu_node *node, int depth) {

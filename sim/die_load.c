@@ -284,14 +284,8 @@ static npu_status no_such_die(npu_arena *arena, const char *folder, const char *
     if (status != NPU_OK)
         return status;
     char hint[512];
-    npu_did_you_mean(name, names, count, hint, sizeof hint);
-    if (hint[0] == '\0') {
-        size_t used = 0;
-        for (int i = 0; i < count && used < sizeof hint; i++)
-            used += (size_t)snprintf(hint + used, sizeof hint - used, "%s%s",
-                                     i == 0 ? "; there are " : ", ", names[i]);
-    }
-    return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "no die '%s' in %s%s", name, folder, hint);
+    return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "no die '%s' in %s%s", name, folder,
+                    npu_did_you_mean_or(name, names, count, hint, sizeof hint));
 }
 
 static npu_status load(const char *folder, const char *name, npu_die *die, npu_error *err) {
