@@ -16,7 +16,7 @@ build=build-lint
 jobs=$(nproc)
 found=0
 sources() {
-    find base kernels model sim traces api cli tests -name "$1" | sort
+    find . -path "./build*" -prune -o -name "$1" -print | sort
 }
 
 echo "== clang-format"
