@@ -12,7 +12,7 @@ for tool in clang-format clang-tidy cppcheck; do
         exit 2
     fi
 done
-build=build-lint
+build="build-lint"
 jobs=$(nproc)
 found=0
 sources() {
