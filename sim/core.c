@@ -305,7 +305,7 @@ void npu_cores_start(npu_cores *cores, int row) {
     for (int p = 0; p < NPU_PIPE_COUNT; p++) {
         pipe_state *pipe = &core->pipes[p];
         pipe->issued = pipe->started = pipe->resolved = 0;
-        pipe->free = pipe->finish = pipe->visible = now;
+        pipe->free = pipe->finish = pipe->visible = pipe->window = now;
         pipe->busy = 0;
         pipe->waiting = pipe->flowing = false;
     }

@@ -27,7 +27,7 @@ typedef struct queued { // an op that S has issued and that has not finished
     npu_gm gm;
     bool atomic, bypass;
     double first_at, last_at; // ns, earliest time of the first and of the last byte
-    double bytes[2];          // to move: misses then hits, or what is written
+    double bytes[3];          // to move: misses, hits, crowded misses; or what is written
     double began;             // ns, when it took the pipe
 } queued;
 
@@ -37,6 +37,7 @@ typedef struct pipe_state {
     uint32_t resolved; // ops whose finish is known
     double free;       // ns, when the pipe can take the next op
     double finish;     // ns, latest finish
+    double window;     // ns, until when the lines in flight are taken (MTE2)
     double visible;    // ns, when what was stored can be seen by others
     double busy;       // ns, of this block
     bool waiting;      // a request timer is set (transfers)

@@ -34,13 +34,16 @@ static bool reads_two_tiles(npu_vec_op op) {
 static npu_cost vec_cost(const npu_die *die, const npu_op *op) {
     const npu_vec_cost *c = &die->vector.ops[op->vec];
     double bytes = (double)(op->m * op->n * npu_dtype_bytes(op->dtype));
-    double repeats = ceil(bytes / die->vector.bytes);
     double row_bytes = (double)(op->n * npu_dtype_bytes(op->dtype));
+    double repeats = ceil(bytes / die->vector.bytes);
+    if (row_bytes < die->vector.bytes) // short rows are not joined
+        repeats = (double)op->m;
     double per_repeat = c->per_repeat;
     if (op->same_banks && reads_two_tiles(op->vec))
         per_repeat = fmax(per_repeat, die->vector.bank_conflict);
     double partial = fmod(row_bytes, die->vector.bytes) != 0 ? die->vector.partial_row : 0;
-    return (npu_cost){repeats * per_repeat + (double)op->m * c->per_row + partial, c->startup};
+    double busy = c->startup + repeats * per_repeat + (double)op->m * c->per_row + partial;
+    return (npu_cost){busy, 0};
 }
 
 npu_cost npu_op_cost(const npu_die *die, const npu_op *op) {

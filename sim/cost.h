@@ -12,7 +12,8 @@ typedef struct npu_cost {
 } npu_cost;
 
 // EXTRACT: bytes / rate + issue. MATMUL: head + fractals. VEC: repeats (slower when both
-// sources share a bank group), rows and partial rows, with the start-up as latency. SCALAR:
+// sources share a bank group), rows, partial rows and the start-up, which every instruction pays.
+// SCALAR:
 // instructions and GM round trips. Others cost nothing here.
 npu_cost npu_op_cost(const npu_die *die, const npu_op *op);
 // Draining an m x n tile of L0C through FIXPIPE: fixed + m * (max(row floor, 4 n / bytes) + odd

@@ -75,6 +75,7 @@ typedef struct npu_die {
     // memory
     struct {
         double size, line;
+        double sector;       // bytes of a line that cross to a core at least
         double read, write;  // bytes per ns of the whole fabric
         double hit_latency;  // ns, from issue to first byte; later requests go on meanwhile
         double miss_latency; // ns, the same from HBM
@@ -82,6 +83,8 @@ typedef struct npu_die {
     } l2;
     struct {
         double size, rate, efficiency; // bytes, bytes per ns, share of the rate streams reach
+        double crowd;                  // cores that may read one page of 64 lines at once, past L2
+        double crowd_rate;             // bytes per ns of all pages that more cores read
     } hbm;
     struct {
         double start;  // ns from a descriptor handed over to its first byte

@@ -258,6 +258,8 @@ static npu_status check(loader *l) {
         {"buffers.l1", "align.l1", true},
         {"buffers.ub", "align.ub", true},
         {"l2.size", "l2.line", true},
+        {"l2.line", "l2.sector", true},
+        {"hbm.crowd_rate", "hbm.rate", false},
         {"cube.unit_flag_head", "cube.head", false},
         {"l2.hit_latency", "l2.miss_latency", false},
         {"sdma.shared", "sdma.rate", false},

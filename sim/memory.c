@@ -12,7 +12,11 @@ enum { PAGE_LINES = 64 };
 
 typedef struct page {
     uint64_t present, dirty;
-    int32_t newer, older; // neighbours in order of use, -1 at the ends and when not resident
+    int32_t newer, older;  // neighbours in order of use, -1 at the ends and when not resident
+    double fetched;        // ns, when its latest lines were asked for
+    double since;          // ns, from when `readers` counts
+    int16_t fetcher;       // the core that did
+    int16_t readers, last; // cores that read it since then; the latest of them
 } page;
 
 struct npu_memory {
@@ -25,27 +29,32 @@ struct npu_memory {
     int64_t page_count;
     int32_t newest, oldest;
     int64_t lines, capacity; // resident, and how many fit
+    int sector_shift;        // logarithm of a sector's bytes
+    int64_t align;           // bytes
+    double flight;           // ns a line is on its way
+    double crowd;            // readers from which on a page is crowded
+    // of the access under way
+    double now;
+    int reader; // the core, -1 when nobody reads
 };
 
 // ---- the network ---------------------------------------------------------------------------
-
-static double read_cap(const npu_die *die, const npu_core_port *port, double latency) {
-    return fmin(port->outstanding * die->l2.line / latency, port->read * die->clock);
-}
 
 void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
     links[NPU_LINK_HBM] = (npu_link){"hbm", npu_die_hbm_rate(die)};
     links[NPU_LINK_L2_READ] = (npu_link){"l2 read", die->l2.read};
     links[NPU_LINK_L2_WRITE] = (npu_link){"l2 write", die->l2.write};
+    links[NPU_LINK_HBM_CROWD] = (npu_link){"hbm crowd", die->hbm.crowd_rate};
     const int hbm = NPU_LINK_HBM, read = NPU_LINK_L2_READ, write = NPU_LINK_L2_WRITE;
-    double miss = die->l2.miss_latency, hit = die->l2.hit_latency;
-    paths[NPU_PATH_AIC_MISS] =
-        (npu_path){"aic miss", {hbm, read}, 2, read_cap(die, &die->aic, miss)};
-    paths[NPU_PATH_AIC_HIT] = (npu_path){"aic hit", {read}, 1, read_cap(die, &die->aic, hit)};
+    const int crowd = NPU_LINK_HBM_CROWD;
+    double aic = die->aic.read * die->clock, aiv = die->aiv.read * die->clock;
+    paths[NPU_PATH_AIC_MISS] = (npu_path){"aic miss", {hbm, read}, 2, aic};
+    paths[NPU_PATH_AIC_HIT] = (npu_path){"aic hit", {read}, 1, aic};
+    paths[NPU_PATH_AIC_CROWD] = (npu_path){"aic crowd", {hbm, crowd, read}, 3, aic};
     paths[NPU_PATH_AIC_WRITE] = (npu_path){"aic write", {write}, 1, die->aic.write * die->clock};
-    paths[NPU_PATH_AIV_MISS] =
-        (npu_path){"aiv miss", {hbm, read}, 2, read_cap(die, &die->aiv, miss)};
-    paths[NPU_PATH_AIV_HIT] = (npu_path){"aiv hit", {read}, 1, read_cap(die, &die->aiv, hit)};
+    paths[NPU_PATH_AIV_MISS] = (npu_path){"aiv miss", {hbm, read}, 2, aiv};
+    paths[NPU_PATH_AIV_HIT] = (npu_path){"aiv hit", {read}, 1, aiv};
+    paths[NPU_PATH_AIV_CROWD] = (npu_path){"aiv crowd", {hbm, crowd, read}, 3, aiv};
     paths[NPU_PATH_AIV_WRITE] = (npu_path){"aiv write", {write}, 1, die->aiv.write * die->clock};
     paths[NPU_PATH_WRITE_BACK] = (npu_path){"write back", {hbm}, 1, INFINITY};
     paths[NPU_PATH_SDMA] = (npu_path){"sdma", {hbm}, 1, die->sdma.rate};
@@ -95,8 +104,16 @@ static void evict_oldest(npu_memory *m) {
         npu_engine_flow(m->engine, (double)dirty, NPU_PATH_WRITE_BACK, written_back, m, dirty);
 }
 
-// Touches the lines of `mask` in one page; returns how many were not resident.
-static int touch_page(npu_memory *m, int64_t at, uint64_t mask, bool dirty) {
+// What a run, a row or a load touched: lines, of which fetched now, fetched past L2 from a
+// crowded page, or on their way for another core; the rest are hits.
+typedef struct lines {
+    int64_t all, fresh, late, crowded;
+    int64_t sectors;
+} lines;
+
+// Touches the lines of `mask` in one page: `rows` lines in all, since rows may share one.
+static void touch_page(npu_memory *m, int64_t at, uint64_t mask, int64_t rows, bool dirty,
+                       lines *sum) {
     assert(at >= 0 && at < m->page_count);
     page *p = &m->pages[at];
     if (m->newest != (int32_t)at) {
@@ -106,15 +123,24 @@ static int touch_page(npu_memory *m, int64_t at, uint64_t mask, bool dirty) {
     }
     if (dirty)
         p->dirty |= mask;
+    bool late = m->now - p->fetched < m->flight && p->fetcher != m->reader;
     uint64_t missing = mask & ~p->present;
-    if (missing == 0)
-        return 0;
-    int fresh = __builtin_popcountll(missing);
-    p->present |= mask;
-    m->lines += fresh;
-    while (m->lines > m->capacity && m->oldest != (int32_t)at)
-        evict_oldest(m);
-    return fresh;
+    int fresh = 0;
+    if (missing != 0) {
+        fresh = __builtin_popcountll(missing);
+        p->present |= mask;
+        m->lines += fresh;
+        if (m->reader >= 0) {
+            p->fetched = m->now;
+            p->fetcher = (int16_t)m->reader;
+        }
+        while (m->lines > m->capacity && m->oldest != (int32_t)at)
+            evict_oldest(m);
+    }
+    sum->all += rows;
+    sum->fresh += fresh;
+    if (late)
+        sum->late += rows - fresh;
 }
 
 static uint64_t line_mask(int64_t first, int64_t count) {
@@ -122,86 +148,128 @@ static uint64_t line_mask(int64_t first, int64_t count) {
     return ones << first;
 }
 
-typedef struct lines {
-    int64_t all, fresh;
-} lines;
-
 // One contiguous run of bytes.
-static lines touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty) {
+static void touch_run(npu_memory *m, int64_t address, int64_t bytes, bool dirty, lines *sum) {
     int64_t first = address >> m->shift;
     int64_t end = ((address + bytes - 1) >> m->shift) + 1;
-    lines touched = {end - first, 0};
     while (first < end) {
         int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
         int64_t count = end - first < PAGE_LINES - in_page ? end - first : PAGE_LINES - in_page;
-        touched.fresh += touch_page(m, at, line_mask(in_page, count), dirty);
+        touch_page(m, at, line_mask(in_page, count), count, dirty, sum);
         first += count;
     }
-    return touched;
+}
+
+// A run that does not start on a block of 32 B is split, and its first and last line are
+// fetched for itself: parts of lines that others want too are not shared.
+static void touch_unaligned(npu_memory *m, int64_t address, int64_t bytes, lines *sum) {
+    lines run = {0};
+    touch_run(m, address, bytes, false, &run);
+    int64_t parts = (address & (m->line - 1)) != 0;
+    parts += run.all > 1 && ((address + bytes) & (m->line - 1)) != 0;
+    int64_t more = run.all - run.fresh < parts ? run.all - run.fresh : parts;
+    run.fresh += more;
+    run.late -= run.late < more ? run.late : more;
+    sum->all += run.all;
+    sum->fresh += run.fresh;
+    sum->late += run.late;
 }
 
 // `count` runs, `stride` apart. Neighbours that lie in one page are touched together: rows are
 // often short, and there are many.
-static lines touch_rows(npu_memory *m, int64_t address, const npu_gm *gm, bool dirty) {
-    lines total = {0, 0};
+static void touch_rows(npu_memory *m, int64_t address, const npu_gm *gm, bool dirty, lines *sum) {
     uint64_t at = UINT64_MAX, mask = 0; // a page, and its lines to touch
+    int64_t rows = 0;
     uint64_t start = (uint64_t)address, rest = (uint64_t)gm->run - 1;
-    int shift = m->shift;
+    int shift = m->shift, sector = m->sector_shift;
     for (int32_t j = 0; j < gm->rows[1]; j++, start += (uint64_t)gm->stride[1]) {
         uint64_t first = start >> shift, last = (start + rest) >> shift;
+        sum->sectors += (int64_t)(((start + rest) >> sector) - (start >> sector)) + 1;
+        if (m->reader >= 0 && (start & (uint64_t)(m->align - 1)) != 0) {
+            touch_unaligned(m, (int64_t)start, gm->run, sum);
+            continue;
+        }
         if (first / PAGE_LINES != at) {
             if (mask != 0)
-                total.fresh += touch_page(m, (int64_t)at, mask, dirty);
+                touch_page(m, (int64_t)at, mask, rows, dirty, sum);
             mask = 0;
+            rows = 0;
             at = first / PAGE_LINES;
         }
-        total.all += (int64_t)(last - first) + 1;
-        if (last / PAGE_LINES == at) // 2 << 63 is 0, and 0 - 1 all lines
+        if (last / PAGE_LINES == at) { // 2 << 63 is 0, and 0 - 1 all lines
             mask |= ((UINT64_C(2) << (last - first)) - 1) << first % PAGE_LINES;
-        else
-            total.fresh += touch_run(m, (int64_t)start, gm->run, dirty).fresh;
+            rows += (int64_t)(last - first) + 1;
+        } else {
+            touch_run(m, (int64_t)start, gm->run, dirty, sum);
+        }
     }
     if (mask != 0)
-        total.fresh += touch_page(m, (int64_t)at, mask, dirty);
+        touch_page(m, (int64_t)at, mask, rows, dirty, sum);
+}
+
+static lines touch(npu_memory *m, const npu_gm *gm, int reader, bool dirty) {
+    lines total = {0};
+    m->now = npu_engine_now(m->engine);
+    m->reader = reader;
+    for (int32_t i = 0; i < gm->rows[0]; i++)
+        touch_rows(m, gm->address + i * gm->stride[0], gm, dirty, &total);
+    assert(total.fresh + total.late + total.crowded <= total.all);
     return total;
 }
 
-static lines touch(npu_memory *m, const npu_gm *gm, bool dirty) {
-    lines total = {0, 0};
-    for (int32_t i = 0; i < gm->rows[0]; i++) {
-        lines rows = touch_rows(m, gm->address + i * gm->stride[0], gm, dirty);
-        total.all += rows.all;
-        total.fresh += rows.fresh;
+// Notes the reader of a page past L2; true when more cores come than one per
+// flight: more than `crowd` within as many flights.
+static bool crowded(npu_memory *m, page *p) {
+    if (m->now - p->since > m->crowd * m->flight) {
+        p->since = m->now;
+        p->readers = 0;
     }
-    return total;
+    if (p->readers == 0 || p->last != m->reader) {
+        p->last = (int16_t)m->reader;
+        p->readers += p->readers < INT16_MAX;
+    }
+    return p->readers > m->crowd;
 }
 
-// What a bypassing load finds: nothing changes, nor does the order of use.
-static lines look(const npu_memory *m, const npu_gm *gm) {
-    lines total = {0, 0};
+// What a bypassing load finds: what is resident stays as it is, and so does the order of use.
+static lines look(npu_memory *m, const npu_gm *gm, int reader) {
+    lines total = {0};
+    m->now = npu_engine_now(m->engine);
+    m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++) {
         for (int32_t j = 0; j < gm->rows[1]; j++) {
             int64_t start = gm->address + i * gm->stride[0] + j * gm->stride[1];
-            int64_t last = (start + gm->run - 1) >> m->shift;
-            total.all += last - (start >> m->shift) + 1;
-            total.fresh += (int64_t)npu_memory_missing(m, start, gm->run) >> m->shift;
+            int64_t end = start + gm->run - 1;
+            int64_t fresh = (int64_t)npu_memory_missing(m, start, gm->run) >> m->shift;
+            total.all += (end >> m->shift) - (start >> m->shift) + 1;
+            total.sectors += (end >> m->sector_shift) - (start >> m->sector_shift) + 1;
+            if (crowded(m, &m->pages[(start >> m->shift) / PAGE_LINES]))
+                total.crowded += fresh;
+            else
+                total.fresh += fresh;
         }
     }
     return total;
 }
 
-npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, bool bypass) {
-    lines touched = bypass ? look(m, gm) : touch(m, gm, false);
-    double miss = (double)(touched.fresh * m->line);
-    double hit = (double)((touched.all - touched.fresh) * m->line);
-    m->totals->l2_hit_bytes += hit;
-    m->totals->l2_miss_bytes += miss;
-    m->totals->hbm_read_bytes += miss;
-    return (npu_touch){hit, miss};
+npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, int core, bool bypass) {
+    lines l = bypass ? look(m, gm, core) : touch(m, gm, core, false);
+    // Of a line that is in L2 the sectors asked for cross to the core. A missing one is fetched
+    // whole into L2; a load that bypasses it fetches its sectors only.
+    double sectors = (double)(l.sectors << m->sector_shift) / (double)l.all;
+    npu_touch t = {.miss = (double)l.fresh * (bypass ? sectors : (double)m->line),
+                   .late = (double)l.late * sectors,
+                   .crowd = (double)l.crowded * sectors,
+                   .late_lines = (double)(l.late * m->line)};
+    t.hit = (double)(l.all - l.fresh - l.late - l.crowded) * sectors;
+    m->totals->l2_hit_bytes += t.hit + t.late;
+    m->totals->l2_miss_bytes += t.miss + t.crowd;
+    m->totals->hbm_read_bytes += t.miss + t.crowd;
+    return t;
 }
 
 double npu_memory_store(npu_memory *m, const npu_gm *gm, bool atomic) {
-    double bytes = (double)(touch(m, gm, true).all * m->line);
+    double bytes = (double)(touch(m, gm, -1, true).all * m->line);
     return atomic ? bytes * m->atomic : bytes;
 }
 
@@ -219,18 +287,23 @@ double npu_memory_missing(const npu_memory *m, int64_t address, int64_t bytes) {
 }
 
 void npu_memory_fill(npu_memory *m, int64_t address, int64_t bytes) {
-    touch_run(m, address, bytes, false);
+    lines touched = {0};
+    m->now = npu_engine_now(m->engine);
+    m->reader = -1;
+    touch_run(m, address, bytes, false, &touched);
 }
 
 // ---- life ----------------------------------------------------------------------------------
 
 static void warm_up(npu_memory *m, const npu_graph *graph, bool all) {
+    lines warmed = {0};
+    m->reader = -1;
     for (int i = 0; i < graph->tensor_count; i++) {
         const npu_tensor *t = &graph->tensors[i];
         if (t->bytes <= 0 || !(t->in_l2 || (all && t->external)))
             continue;
         for (int64_t at = 0; at < t->bytes && m->lines < m->capacity; at += m->line)
-            touch_run(m, t->address + at, 1, false);
+            touch_run(m, t->address + at, 1, false, &warmed);
     }
 }
 
@@ -245,6 +318,11 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
     while ((INT64_C(1) << m->shift) < m->line)
         m->shift++;
     assert(m->line == INT64_C(1) << m->shift);
+    while ((1 << m->sector_shift) < (int)die->l2.sector)
+        m->sector_shift++;
+    m->align = (int64_t)die->align[NPU_UB];
+    m->flight = die->l2.miss_latency;
+    m->crowd = die->hbm.crowd;
     m->atomic = die->l2.atomic;
     m->capacity = (int64_t)(die->l2.size / die->l2.line);
     m->newest = m->oldest = -1;
@@ -261,8 +339,10 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
         npu_memory_free(m);
         return npu_fail_memory(err);
     }
-    for (int64_t i = 0; i < m->page_count; i++)
+    for (int64_t i = 0; i < m->page_count; i++) {
         m->pages[i].newer = m->pages[i].older = -1;
+        m->pages[i].fetched = m->pages[i].since = -INFINITY;
+    }
     warm_up(m, graph, warm);
     *memory = m;
     return NPU_OK;

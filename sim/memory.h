@@ -2,8 +2,8 @@
 // GM as the cores see it: HBM behind the L2, in whole lines. It says which lines of a
 // transfer hit, which links each kind of transfer crosses, and keeps what is resident.
 //
-// A line counts as resident from the moment it is asked for, so a second core that asks
-// while it is on its way does not fetch it again.
+// A line counts as resident from the moment it is asked for: a second core that asks while it
+// is on its way does not fetch it again, but waits as long as for a miss.
 #ifndef NPU_MEMORY_H
 #define NPU_MEMORY_H
 
@@ -17,9 +17,11 @@ typedef struct npu_memory npu_memory;
 typedef enum npu_memory_path {
     NPU_PATH_AIC_MISS,
     NPU_PATH_AIC_HIT,
+    NPU_PATH_AIC_CROWD, // misses past L2 in a page that many cores read at once
     NPU_PATH_AIC_WRITE,
     NPU_PATH_AIV_MISS,
     NPU_PATH_AIV_HIT,
+    NPU_PATH_AIV_CROWD,
     NPU_PATH_AIV_WRITE,
     NPU_PATH_WRITE_BACK,  // dirty lines that L2 evicts
     NPU_PATH_SDMA,        // one stream alone
@@ -31,12 +33,11 @@ typedef enum npu_memory_link {
     NPU_LINK_HBM,
     NPU_LINK_L2_READ,
     NPU_LINK_L2_WRITE,
+    NPU_LINK_HBM_CROWD, // what HBM yields of pages that many cores read at once, past L2
     NPU_LINK_COUNT,
 } npu_memory_link;
 
 // The die's network: links[NPU_LINK_COUNT] and paths[NPU_PATH_COUNT] are filled.
-// A core's read rate is what its lines in flight allow (outstanding * line / latency: Little's
-// law), at most its port.
 void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths);
 
 // `warm`: external tensors are resident from the start, in file order, as far as they fit.
@@ -45,12 +46,18 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
                           npu_totals *totals, npu_memory **memory, npu_error *err);
 void npu_memory_free(npu_memory *memory);
 
+// What a load finds, in bytes. Missing lines are fetched whole; of lines that are in L2 only
+// the sectors asked for cross to the core.
 typedef struct npu_touch {
-    double hit, miss; // bytes of whole lines
+    double miss;
+    double late;       // in lines that were asked for less than a miss's latency ago
+    double crowd;      // in pages that many cores read at once
+    double hit;        // all the rest
+    double late_lines; // whole lines of `late`
 } npu_touch;
 
-// Lines a load touches; the missing ones become resident, unless it bypasses L2.
-npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, bool bypass);
+// The missing lines become resident, unless the load bypasses L2. `core` is the reader.
+npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, int core, bool bypass);
 // Bytes of whole lines a store sends to L2, where they become resident and dirty.
 double npu_memory_store(npu_memory *memory, const npu_gm *gm, bool atomic);
 // Bytes of the lines in [address, address + bytes) that are not resident.

@@ -11,13 +11,16 @@ static bool is_transfer(const queued *q) {
     return q->kind == NPU_OP_LOAD || q->kind == NPU_OP_STORE;
 }
 
-static npu_memory_path path_of(const core_state *core, npu_op_kind kind, bool miss) {
-    bool aic = core->type == NPU_AIC;
+// The path of each part of a load, and of a store.
+static int path_of(const core_state *core, npu_op_kind kind, int part) {
+    static const npu_memory_path loads[2][3] = {
+        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD},
+        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD},
+    };
+    bool aiv = core->type == NPU_AIV;
     if (kind == NPU_OP_STORE)
-        return aic ? NPU_PATH_AIC_WRITE : NPU_PATH_AIV_WRITE;
-    if (miss)
-        return aic ? NPU_PATH_AIC_MISS : NPU_PATH_AIV_MISS;
-    return aic ? NPU_PATH_AIC_HIT : NPU_PATH_AIV_HIT;
+        return aiv ? NPU_PATH_AIV_WRITE : NPU_PATH_AIC_WRITE;
+    return (int)loads[aiv][part];
 }
 
 // ---- asking ------------------------------------------------------------------------------------
@@ -29,6 +32,24 @@ static void ask_later(void *owner, int64_t tag) {
     npu_core_advance(core);
 }
 
+// Looks up the lines of a load; returns its latency. Lines in flight are a window: however fast
+// the port is, no more than `outstanding` lines arrive within a latency (Little's law).
+static double ask_load(core_state *core, npu_pipe which, queued *q, double now) {
+    const npu_cores *all = core->all;
+    const npu_die *die = all->die;
+    const npu_core_port *port = core->type == NPU_AIC ? &die->aic : &die->aiv;
+    pipe_state *p = &core->pipes[which];
+    npu_touch t = npu_memory_load(all->memory, &q->gm, core->index, q->bypass);
+    q->bytes[0] = t.miss;
+    q->bytes[1] = t.hit + t.late;
+    q->bytes[2] = t.crowd;
+    double window = port->outstanding * die->l2.line;
+    p->window = fmax(p->window, now) + ((t.miss + t.crowd + t.late_lines) * die->l2.miss_latency +
+                                        t.hit * die->l2.hit_latency) /
+                                           window;
+    return t.miss + t.crowd + t.late > 0 ? die->l2.miss_latency : die->l2.hit_latency;
+}
+
 // The transfer is asked for now: its lines are looked up, and the pipe is taken for as long as
 // issuing it takes (an instruction, and each of its rows).
 static void ask(core_state *core, npu_pipe which, queued *q, double now) {
@@ -38,13 +59,10 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
     double issue = (die->mte.issue + rows * die->mte.per_row) * all->cycle;
     double first = die->mte.issue * all->cycle, latency = 0;
     if (q->kind == NPU_OP_LOAD) {
-        npu_touch touch = npu_memory_load(all->memory, &q->gm, q->bypass);
-        q->bytes[0] = touch.miss;
-        q->bytes[1] = touch.hit;
-        latency = touch.miss > 0 ? die->l2.miss_latency : die->l2.hit_latency;
+        latency = ask_load(core, which, q, now);
     } else {
         q->bytes[0] = npu_memory_store(all->memory, &q->gm, q->atomic);
-        q->bytes[1] = 0;
+        q->bytes[1] = q->bytes[2] = 0;
         if (which == NPU_PIPE_FIXPIPE) { // the drain of L0C is the instruction
             issue = q->busy;
             first = die->fixpipe.fixed * all->cycle;
@@ -53,6 +71,8 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
     q->began = now;
     q->first_at = now + first + latency;
     q->last_at = now + issue + latency;
+    if (q->kind == NPU_OP_LOAD)
+        q->last_at = fmax(q->last_at, core->pipes[which].window);
     core->pipes[which].free = now + issue;
 }
 
@@ -65,6 +85,8 @@ static bool ask_next(core_state *core, npu_pipe which) {
     if (!npu_core_ready(core, q))
         return false;
     double now = npu_engine_now(core->all->engine), at = fmax(q->ready, p->free);
+    if (q->kind == NPU_OP_LOAD) // the window is full until its first lines are back
+        at = fmax(at, p->window - core->all->die->l2.miss_latency);
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
         return false;
     if (is_transfer(q) && at > now + NPU_ENGINE_TIE) {
@@ -86,9 +108,10 @@ static bool ask_next(core_state *core, npu_pipe which) {
 static void moved(void *owner, int64_t tag);
 
 static void move(core_state *core, npu_pipe which, queued *q) {
-    int part = q->bytes[0] > 0 ? 0 : 1;
-    npu_engine_flow(core->all->engine, q->bytes[part], (int)path_of(core, q->kind, part == 0),
-                    moved, core, which);
+    int part = q->bytes[0] > 0 ? 0 : q->bytes[1] > 0 ? 1 : 2;
+    double bytes = q->bytes[part];
+    q->bytes[part] = 0;
+    npu_engine_flow(core->all->engine, bytes, path_of(core, q->kind, part), moved, core, which);
 }
 
 static void first_byte(void *owner, int64_t tag) {
@@ -111,8 +134,7 @@ static void moved(void *owner, int64_t tag) {
     core_state *core = owner;
     pipe_state *p = &core->pipes[tag];
     queued *q = queue_at(p, p->resolved + 1);
-    if (q->bytes[0] > 0 && q->bytes[1] > 0) {
-        q->bytes[0] = 0; // the misses are in; now the hits
+    if (q->bytes[0] + q->bytes[1] + q->bytes[2] > 0) { // the next part
         move(core, (npu_pipe)tag, q);
         return;
     }
