@@ -32,23 +32,23 @@ void npu_place_error(npu_error *error, npu_pos pos) {
     *error = placed;
 }
 
-// Puts `to` in the place of the first `length` bytes.
-static void replace_start(npu_error *error, size_t length, const char *to) {
+// Puts `to` in the place of text[at, at + length).
+static void replace(npu_error *error, size_t at, size_t length, const char *to) {
     npu_error replaced = {{0}};
-    npu_fail(&replaced, NPU_BAD_INPUT, (npu_pos){0}, "%s%s", to, error->text + length);
+    npu_fail(&replaced, NPU_BAD_INPUT, (npu_pos){0}, "%.*s%s%s", (int)at, error->text, to,
+             error->text + at + length);
     *error = replaced;
 }
 
 // What a graph inside a case file is loaded from is no name for a reader; `--set` was not typed.
 static void name_places(const npu_variant *v, const char *path, npu_error *error) {
-    size_t length = strlen(path);
-    if (v->graph_text != NULL && strncmp(error->text, path, length) == 0)
-        replace_start(error, length, v->graph);
+    for (const char *at; v->graph_text != NULL && (at = strstr(error->text, path)) != NULL;)
+        replace(error, (size_t)(at - error->text), strlen(path), v->graph);
     for (int i = 0; i < v->set_count; i++) {
         char set[sizeof error->text], place[512];
         snprintf(set, sizeof set, "--set %s: ", v->sets[i]);
         if (strncmp(error->text, set, strlen(set)) == 0)
-            replace_start(error, strlen(set), npu_pos_text(v->set_pos[i], place, sizeof place));
+            replace(error, 0, strlen(set), npu_pos_text(v->set_pos[i], place, sizeof place));
     }
     npu_place_error(error, v->graph_pos);
 }
@@ -75,7 +75,7 @@ npu_status npu_job_load(const npu_cases *cases, int job, const char *kernel_fold
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
     npu_graph_options options = {kernel_folder, v->sets, v->set_count};
     FILE *file = NULL;
-    char path[64] = "";
+    char path[64] = "(no path)";
     npu_error error = {{0}};
     npu_status status = NPU_OK;
     *graph = (npu_graph){0};

@@ -83,6 +83,16 @@ static npu_status read_sets(reader *r, const scope *s, npu_variant *v) {
     return NPU_OK;
 }
 
+// A name in the configs, or the path of a file.
+static npu_status read_die(reader *r, const npu_yaml *node, npu_variant *v) {
+    npu_status status = npu_read_name(node, "die", &v->die, r->err);
+    v->die_pos = node->pos;
+    size_t length = status ? 0 : strlen(v->die);
+    if (length > 5 && strcmp(v->die + length - 5, ".yaml") == 0)
+        v->die = npu_path_beside(&r->cases->arena, node->pos.file, v->die);
+    return status || v->die != NULL ? status : npu_fail_memory(r->err);
+}
+
 static npu_status read_graph(reader *r, const npu_yaml *node, npu_variant *v) {
     v->graph_pos = node->pos;
     v->graph = node->pos.file;
@@ -105,11 +115,9 @@ static npu_status read_variant(reader *r, const npu_yaml *map, const char *what,
     if (!status)
         status = graph != NULL ? NPU_OK : npu_yaml_need(map, what, "graph", &graph, r->err);
     if (!status)
-        status = npu_read_name(die, "die", &v.die, r->err);
-    if (!status) {
-        v.die_pos = die->pos;
+        status = read_die(r, die, &v);
+    if (!status)
         status = read_graph(r, graph, &v);
-    }
     if (!status && s->said[SAYS_L2] != NULL) {
         int warm = 0;
         status = npu_yaml_want(s->said[SAYS_L2], NPU_YAML_SCALAR, "l2", r->err);
@@ -308,27 +316,40 @@ static npu_status read_cases(reader *r, const npu_yaml *list, const scope *s) {
 
 // ---- rows that are not simulated -----------------------------------------------------------
 
-static npu_status read_skipped(reader *r, const npu_yaml *map) {
-    static const char *const keys[] = {"row", "reason", NULL};
-    const npu_yaml *row = NULL, *reason = NULL;
-    npu_skipped skipped = {.group = r->group};
-    npu_status status = npu_yaml_keys(map, "a row that is not simulated", keys, r->err);
+static npu_status add_skipped(reader *r, const npu_yaml *row, const char *reason) {
+    npu_skipped skipped = {.group = r->group, .reason = reason, .pos = row->pos};
+    npu_status status = npu_read_name(row, "row", &skipped.row, r->err);
     if (!status)
-        status = npu_yaml_need(map, "a row that is not simulated", "row", &row, r->err);
-    if (!status)
-        status = npu_yaml_need(map, "a row that is not simulated", "reason", &reason, r->err);
-    if (!status)
-        status = npu_read_name(row, "row", &skipped.row, r->err);
-    if (!status)
-        status = npu_read_name(reason, "reason", &skipped.reason, r->err);
-    if (status)
-        return status;
-    skipped.pos = row->pos;
-    status = npu_check_row(r, skipped.row, row->pos);
+        status = npu_check_row(r, skipped.row, row->pos);
     if (!status)
         status = NPU_GROW(r->cases, skipped, skipped_count, skipped_capacity, r->err);
     if (!status)
         r->cases->skipped[r->cases->skipped_count++] = skipped;
+    return status;
+}
+
+// `row` is one, `rows` a list of them.
+static npu_status read_skipped(reader *r, const npu_yaml *map) {
+    static const char *const keys[] = {"row", "rows", "reason", NULL};
+    static const char what[] = "an item of not_simulated";
+    const npu_yaml *row = npu_yaml_get(map, "row"), *rows = npu_yaml_get(map, "rows");
+    const npu_yaml *reason = NULL;
+    const char *text = NULL;
+    npu_status status = npu_yaml_keys(map, what, keys, r->err);
+    if (!status && rows == NULL)
+        status = npu_yaml_need(map, what, "row", &row, r->err);
+    else if (!status && row != NULL)
+        status = npu_fail(r->err, NPU_BAD_INPUT, row->pos, "give 'row' or 'rows', not both");
+    if (!status && rows != NULL)
+        status = npu_yaml_want(rows, NPU_YAML_LIST, "rows", r->err);
+    if (!status)
+        status = npu_yaml_need(map, what, "reason", &reason, r->err);
+    if (!status)
+        status = npu_read_name(reason, "reason", &text, r->err);
+    if (!status && rows == NULL)
+        return add_skipped(r, row, text);
+    for (int i = 0; !status && i < rows->count; i++)
+        status = add_skipped(r, rows->items[i], text);
     return status;
 }
 

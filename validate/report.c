@@ -5,7 +5,7 @@
 
 #include "output.h"
 
-enum { LABEL = 52, VARIANT = 24 }; // columns
+enum { LABEL = 52, VARIANT = 24, LINE = 98 }; // columns
 
 typedef struct printer {
     FILE *out;
@@ -35,15 +35,16 @@ static const char *fit(const char *text, char *buf, size_t size) {
 // A line of the table; error NAN: none.
 static void print_line(const printer *p, const char *label, const char *measured,
                        const char *predicted, double error, const char *verdict) {
-    char text[LABEL + 1], percent[32] = "";
+    char text[LABEL + 1];
+    fprintf(p->out, "%-*s %14s %14s", LABEL, fit(label, text, sizeof text), measured, predicted);
     if (!isnan(error))
-        snprintf(percent, sizeof percent, "%+.1f%%", 100 * error);
-    fprintf(p->out, "%-*s %14s %14s %8s%s%s\n", LABEL, fit(label, text, sizeof text), measured,
-            predicted, percent, verdict[0] != '\0' ? "  " : "", verdict);
+        fprintf(p->out, " %+7.1f%%", 100 * error);
+    else if (verdict[0] != '\0')
+        fprintf(p->out, " %8s", "");
+    fprintf(p->out, "%s%s\n", verdict[0] != '\0' ? "  " : "", verdict);
 }
 
-static void print_value(const printer *p, const npu_figure *f, double value, char *buf, int size) {
-    (void)p;
+static void show_value(const npu_figure *f, double value, char *buf, int size) {
     if (f->dimension == NPU_DIM_RATIO)
         snprintf(buf, (size_t)size, "x%.3f", value);
     else
@@ -57,9 +58,9 @@ static void print_figure(const printer *p, const npu_figure *f, int variant_widt
         snprintf(label, sizeof label, "  %s", f->read.text);
     else
         snprintf(label, sizeof label, "  %-*s %s", variant_width, variant, f->read.text);
-    print_value(p, f, f->measured, measured, sizeof measured);
+    show_value(f, f->measured, measured, sizeof measured);
     if (f->known)
-        print_value(p, f, f->predicted, predicted, sizeof predicted);
+        show_value(f, f->predicted, predicted, sizeof predicted);
     if (npu_figure_outside(f))
         snprintf(verdict, sizeof verdict, "OUT of %.3g%%", 100 * f->band);
     else if (f->known && f->band >= 0)
@@ -149,17 +150,55 @@ static void print_score(const printer *p, const npu_score *s, bool all) {
         fprintf(out, "  failed    %d figure%s\n", s->missing, s->missing == 1 ? "" : "s");
 }
 
-static void print_skipped(const printer *p, int group) {
-    bool first = true;
-    for (int i = 0; i < p->cases->skipped_count; i++) {
-        const npu_skipped *s = &p->cases->skipped[i];
-        if (s->group != group)
+// The rows of the group with the reason of `first`, in lines of at most LINE columns.
+static void print_rows(const printer *p, int first) {
+    const npu_skipped *skipped = p->cases->skipped;
+    int used = 0;
+    for (int i = first; i < p->cases->skipped_count; i++) {
+        if (skipped[i].group != skipped[first].group ||
+            strcmp(skipped[i].reason, skipped[first].reason) != 0)
             continue;
-        if (first)
-            fputs("not simulated\n", p->out);
-        first = false;
-        fprintf(p->out, "  %s: %s\n", s->row, s->reason);
+        int length = (int)strlen(skipped[i].row) + 2;
+        if (used == 0 || used + length > LINE) {
+            fprintf(p->out, "%s\n     ", used > 0 ? "," : "");
+            used = 5;
+        } else {
+            fputc(',', p->out);
+        }
+        fprintf(p->out, " %s", skipped[i].row);
+        used += length;
     }
+    fputc('\n', p->out);
+}
+
+static void print_skipped(const printer *p, int group) {
+    const npu_skipped *skipped = p->cases->skipped;
+    bool any = false;
+    for (int i = 0; i < p->cases->skipped_count; i++) {
+        int same = 0; // an earlier one with the reason
+        while (same < i && (skipped[same].group != group ||
+                            strcmp(skipped[same].reason, skipped[i].reason) != 0))
+            same++;
+        if (skipped[i].group != group || same < i)
+            continue;
+        fprintf(p->out, "%s  %s:", any ? "" : "not simulated\n", skipped[i].reason);
+        any = true;
+        print_rows(p, i);
+    }
+}
+
+// Of one group.
+static void print_table(const printer *p, int group) {
+    bool any = false;
+    for (int i = 0; i < p->cases->case_count; i++) {
+        if (p->cases->cases[i].group != group)
+            continue;
+        if (!any)
+            fprintf(p->out, "%*s %14s %14s %8s\n", LABEL, "", "measured", "predicted", "error");
+        any = true;
+        print_case(p, i);
+    }
+    print_skipped(p, group);
 }
 
 void npu_validation_print(FILE *out, const npu_cases *cases, const npu_verdicts *verdicts,
@@ -167,13 +206,8 @@ void npu_validation_print(FILE *out, const npu_cases *cases, const npu_verdicts 
     printer p = {out, cases, verdicts};
     for (int group = 0; group < cases->group_count; group++) {
         fprintf(out, "== %s\n", cases->groups[group]);
-        if (!brief) {
-            fprintf(out, "%*s %14s %14s %8s\n", LABEL, "", "measured", "predicted", "error");
-            for (int i = 0; i < cases->case_count; i++)
-                if (cases->cases[i].group == group)
-                    print_case(&p, i);
-            print_skipped(&p, group);
-        }
+        if (!brief)
+            print_table(&p, group);
         print_score(&p, &verdicts->scores[group], false);
         fputc('\n', out);
     }

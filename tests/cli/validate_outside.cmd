@@ -1,0 +1,1 @@
+validate -j1 --brief data/validation/outside.yaml

@@ -1,0 +1,1 @@
+validate -j 2 data/validation/wrong.yaml data/validation/example.yaml
