@@ -73,9 +73,10 @@ static double fp32_peak(const npu_die *die) {
     return npu_die_tflops(die, NPU_FP32);
 }
 
-// Per block a scheduler builds a payload, writes it, and later reads the status at least once.
+// Per block a scheduler builds a payload, writes it, and later reads the status at least once and
+// books the end.
 static double dispatch_peak(const npu_die *die) {
-    double each = die->aicpu.payload + die->aicpu.write + die->aicpu.poll;
+    double each = die->aicpu.payload + die->aicpu.write + die->aicpu.poll + die->aicpu.retire;
     return die->aicpu.schedulers * 1000.0 / each; // per us
 }
 

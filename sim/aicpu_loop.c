@@ -7,6 +7,14 @@
 static void poll_next(npu_aicpu *a, npu_thread *t);
 static void after_poll(npu_aicpu *a, npu_thread *t);
 
+// What finished is in the books: its tasks complete, or the sweep goes on.
+static void booked(npu_aicpu *a, npu_thread *t) {
+    if (t->resolve_count > 0)
+        npu_aicpu_resolve(a, t);
+    else
+        poll_next(a, t);
+}
+
 void npu_aicpu_read_status(npu_aicpu *a, npu_thread *t) {
     uint64_t idle = t->idle, open = t->open;
     int64_t retired = t->retired;
@@ -14,7 +22,10 @@ void npu_aicpu_read_status(npu_aicpu *a, npu_thread *t) {
     bool completes = npu_aicpu_read(a, t);
     if (t->idle != idle || t->open != open || t->retired != retired)
         npu_aicpu_wake(a); // the books of this thread are a hint to the others
-    if (completes)
+    double cost = (double)(t->retired - retired) * a->die->aicpu.retire;
+    if (cost > 0)
+        npu_aicpu_spend(a, t, cost, booked);
+    else if (completes)
         npu_aicpu_resolve(a, t);
     else
         poll_next(a, t);

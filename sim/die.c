@@ -87,6 +87,7 @@ static const npu_die_field tail[] = {
     FIELD("aicpu.write", TIME, ANY, aicpu.write),
     FIELD("aicpu.barrier", TIME, ANY, aicpu.barrier),
     FIELD("aicpu.propagation", TIME, ANY, aicpu.propagation),
+    FIELD("aicpu.retire", TIME, ANY, aicpu.retire),
     FIELD("aicpu.resolve", TIME, ANY, aicpu.resolve),
     FIELD("aicpu.resolve_edge", TIME, ANY, aicpu.resolve_edge),
     FIELD("aicpu.pop", TIME, ANY, aicpu.pop),

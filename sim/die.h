@@ -104,6 +104,7 @@ typedef struct npu_die {
         double write;        // one posted register write
         double barrier;      // store barrier before a batch of writes
         double propagation;  // register write until the core sees it
+        double retire;       // booking one sub-task seen finished
         double resolve;      // completing one task
         double resolve_edge; // and per consumer
         double pop;          // a look at a ready queue

@@ -184,6 +184,21 @@ static void claim_and_push_back(void **state) {
 
 // Consumers are released in the reverse order of submission, and with room for all they are
 // one batch: one stamp, 1316 + 40 + 3 x 5 + 2 + 3 x 20 + 3.
+// One AIC block, its completion seen at 1316 as in one_block: with 7 for the booking the resolve
+// of 40 and all that follows come 7 later, the finish itself does not.
+static void a_finish_costs_its_booking(void **state) {
+    (void)state;
+    fixture *f = made_up(1, 1);
+    f->die.aicpu.retire = 7;
+    int t = task(f, "one", NPU_AIC, 1, 1000);
+    run(f);
+    assert_row(f, t, 0, 125, 156, 306, 1306, 1316);
+    assert_time(f->trace.makespan, 1316);
+    assert_time(phase_of(f, NPU_PHASE_COMPLETE, 0)->end, 1356 + 7);
+    assert_time(f->busy[1], 1356 - 690 + 7);
+    done(f);
+}
+
 static void last_submitted_first(void **state) {
     (void)state;
     fixture *f = made_up(3, 1);
@@ -363,6 +378,7 @@ static void no_blocks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_block),
+        cmocka_unit_test(a_finish_costs_its_booking),
         cmocka_unit_test(arguments),
         cmocka_unit_test(pending_slot),
         cmocka_unit_test(rare_reads),

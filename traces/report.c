@@ -15,25 +15,25 @@ typedef struct figure {
 } figure;
 
 static figure time_of(double ns) {
-    figure f;
+    figure f = {{0}};
     npu_show_time(ns, f.text, (int)sizeof f.text);
     return f;
 }
 
 static figure bytes_of(double bytes) {
-    figure f;
+    figure f = {{0}};
     npu_show_bytes(bytes, f.text, (int)sizeof f.text);
     return f;
 }
 
 static figure rate_of(double bytes_per_ns) {
-    figure f;
+    figure f = {{0}};
     npu_show_rate(bytes_per_ns, f.text, (int)sizeof f.text);
     return f;
 }
 
 static figure percent(double share) {
-    figure f;
+    figure f = {{0}};
     snprintf(f.text, sizeof f.text, "%.1f %%", share * 100);
     return f;
 }
@@ -46,7 +46,7 @@ static figure count_of(double count) {
         count /= 1000;
         step++;
     }
-    figure f;
+    figure f = {{0}};
     snprintf(f.text, sizeof f.text, "%.*f%s", step > 0 ? 2 : 0, count, steps[step]);
     return f;
 }
