@@ -139,8 +139,8 @@ static void touch_page(npu_memory *m, int64_t at, uint64_t mask, int64_t rows, b
     }
     sum->all += rows;
     sum->fresh += fresh;
-    if (late)
-        sum->late += rows - fresh;
+    if (late) // once each, like those that are fetched; what shares a line hits
+        sum->late += __builtin_popcountll(mask) - fresh;
 }
 
 static uint64_t line_mask(int64_t first, int64_t count) {
