@@ -62,12 +62,15 @@ static inline void made_up_memory(npu_die *die) {
     die->aic = die->aiv = (npu_core_port){.read = 512, .write = 512, .outstanding = 1e6};
     die->l2.size = 4096 * 32768.0;
     die->l2.line = 512;
+    die->l2.sector = 128;
     die->l2.read = die->l2.write = 1e6;
     die->l2.hit_latency = 100;
     die->l2.miss_latency = 1000;
     die->l2.atomic = 2;
     die->hbm.rate = 1e6;
     die->hbm.efficiency = 1;
+    die->hbm.crowd = 64; // more than there are cores
+    die->hbm.crowd_rate = 1e6;
     die->sdma.start = 500;
     die->sdma.rate = 256;
     die->sdma.shared = 64;

@@ -23,11 +23,23 @@ static npu_gm gm_rows(int64_t address, int64_t run, int32_t rows, int64_t stride
     return (npu_gm){.address = address, .run = run, .rows = {1, rows}, .stride = {0, stride}};
 }
 
-static void assert_load(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
-    npu_touch touch = npu_memory_load(f->memory, &region, false);
-    assert_true(touch.hit == hit_lines * line);
-    assert_true(touch.miss == miss_lines * line);
+// What a load of `core` finds, in lines; a sector is a quarter.
+typedef struct found {
+    double hit, miss, late, crowd;
+} found;
+
+static void assert_touch(fixture *f, int core, npu_gm region, bool bypass, found want) {
+    npu_touch touch = npu_memory_load(f->memory, &region, core, bypass);
+    if (touch.hit != want.hit * line || touch.miss != want.miss * line ||
+        touch.late != want.late * line || touch.crowd != want.crowd * line)
+        fail_msg("hit %g, miss %g, late %g, crowd %g lines; expected %g, %g, %g, %g",
+                 touch.hit / line, touch.miss / line, touch.late / line, touch.crowd / line,
+                 want.hit, want.miss, want.late, want.crowd);
     npu_memory_check_invariants(f->memory);
+}
+
+static void assert_load(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
+    assert_touch(f, AIV0, region, false, (found){hit_lines, miss_lines, 0, 0});
 }
 
 static void assert_missing(const fixture *f, int64_t address, int64_t bytes, double lines) {
@@ -37,10 +49,7 @@ static void assert_missing(const fixture *f, int64_t address, int64_t bytes, dou
 }
 
 static void assert_bypass(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
-    npu_touch touch = npu_memory_load(f->memory, &region, true);
-    assert_true(touch.hit == hit_lines * line);
-    assert_true(touch.miss == miss_lines * line);
-    npu_memory_check_invariants(f->memory);
+    assert_touch(f, AIV0, region, true, (found){hit_lines, miss_lines, 0, 0});
 }
 
 // ---- lines -------------------------------------------------------------------------------------
@@ -63,20 +72,22 @@ static void a_bypassing_load_leaves_nothing(void **state) {
     assert_bypass(f, gm(512, 2048), 1, 3); // the second line is there
     assert_bypass(f, gm(512, 2048), 1, 3);
     assert_load(f, gm(512, 2048), 1, 3);
-    assert_bypass(f, gm_rows(0, 128, 8, 1024), 3, 5); // every other line; 0, 2 and 4 are there
+    // A sector of every other line: 0, 2 and 4 are there, and of the others no more is fetched.
+    assert_bypass(f, gm_rows(0, 128, 8, 1024), 3 * 0.25, 5 * 0.25);
+    assert_missing(f, 5 * 512, 11 * 512, 11);
 }
 
-static void each_row_touches_whole_lines(void **state) {
+static void each_row_fetches_whole_lines(void **state) {
     fixture *f = *state;
     make(f, EMPTY(COLD), 64);
-    // 128 B in every 4 KiB: a line each.
+    // 128 B in every 4 KiB: a line each. Once they are there, only a sector of each crosses.
     assert_load(f, gm_rows(0, 128, 32, 4096), 0, 32);
-    assert_load(f, gm_rows(0, 128, 32, 4096), 32, 0);
+    assert_load(f, gm_rows(0, 128, 32, 4096), 32 * 0.25, 0);
     // The next 128 B are in the same lines; 128 B across a line's end are in two, the second new.
-    assert_load(f, gm_rows(128, 128, 32, 4096), 32, 0);
-    assert_load(f, gm_rows(448, 128, 32, 4096), 32, 32);
+    assert_load(f, gm_rows(128, 128, 32, 4096), 32 * 0.25, 0);
+    assert_load(f, gm_rows(448, 128, 32, 4096), 32 * 0.25, 32);
     // Four rows in one line ask for it four times.
-    assert_load(f, gm_rows(512 * 1024, 128, 4, 128), 3, 1);
+    assert_load(f, gm_rows(512 * 1024, 128, 4, 128), 3 * 0.25, 1);
     // Rows of rows: 2 x 3 of 2 lines.
     npu_gm region = {
         .address = 600 * 512, .run = 1024, .rows = {2, 3}, .stride = {200 * 512, 4096}};
@@ -116,6 +127,73 @@ static void lines_that_are_filled_are_not_missing(void **state) {
     npu_memory_fill(f->memory, 512, 100 * 512);
     assert_missing(f, 0, 200 * 512, 100);
     assert_load(f, gm(0, 200 * 512), 100, 100);
+}
+
+// ---- sectors, lines on their way, ragged ends, crowds -----------------------------------------
+
+static void of_lines_in_l2_the_sectors_asked_for_cross(void **state) {
+    fixture *f = *state;
+    make(f, EMPTY(COLD), 64);
+    assert_load(f, gm(0, 64 * 512), 0, 64);
+    assert_load(f, gm(0, 1), 0.25, 0);
+    assert_load(f, gm(64, 128), 0.5, 0);           // 64 - 192: two sectors
+    assert_load(f, gm(384, 512), 1, 0);            // four, of two lines
+    assert_load(f, gm_rows(0, 32, 16, 512), 4, 0); // one in each line
+    f->die.l2.sector = 512;
+    make(f, EMPTY(COLD), 64);
+    assert_load(f, gm(0, 64 * 512), 0, 64);
+    assert_load(f, gm_rows(0, 32, 16, 512), 16, 0);
+}
+
+static void lines_on_their_way_are_waited_for(void **state) {
+    fixture *f = *state;
+    make(f, EMPTY(COLD), 64);
+    assert_load(f, gm(0, 10 * 512), 0, 10);
+    assert_load(f, gm(0, 10 * 512), 10, 0); // who asked for them queues behind himself
+    assert_touch(f, AIV1, gm(0, 12 * 512), false, (found){.late = 10, .miss = 2});
+    assert_touch(f, AIV2, gm_rows(0, 128, 4, 512), false, (found){.late = 4 * 0.25});
+    // Rows that share a line wait for it once.
+    assert_touch(f, AIV2, gm_rows(512, 128, 4, 128), false, (found){.late = 0.25, .hit = 0.75});
+    npu_gm columns = gm_rows(0, 128, 4, 512);
+    assert_true(npu_memory_load(f->memory, &columns, AIV2, false).late_lines == 4 * line);
+    assert_true(f->trace.totals.hbm_read_bytes == 12 * line);
+    // What was there before is not on its way, nor what a prefetch has brought.
+    npu_memory_fill(f->memory, 64 * 512, 10 * 512);
+    assert_touch(f, AIV1, gm(64 * 512, 10 * 512), false, (found){.hit = 10});
+}
+
+static void ragged_ends_are_fetched_for_themselves(void **state) {
+    fixture *f = *state;
+    make(f, EMPTY(COLD), 64);
+    assert_load(f, gm(0, 64 * 512), 0, 64);
+    // 100 - 1100: of three lines the middle one hits, with the mean of 9 sectors in 3 lines.
+    assert_load(f, gm(100, 1000), 0.75, 2);
+    assert_load(f, gm(100, 924), 1, 1);        // 100 - 1024 ends with its line: 8 sectors in 2
+    assert_load(f, gm(4, 128), 0, 1);          // first and last at once
+    assert_load(f, gm(96, 1004), 9 * 0.25, 0); // it starts on 32 B: 96 - 1100, 9 sectors
+    assert_load(f, gm_rows(2, 1022, 4, 2048), 4, 4); // each row on its own
+    // A ragged end that another core has just asked for is not waited for.
+    assert_touch(f, AIV1, gm(100, 1000), false, (found){.late = 0.75, .miss = 2});
+    // Nothing is fetched twice into L2, and stores have no ragged ends.
+    npu_gm ragged = gm(100, 1000);
+    assert_true(npu_memory_store(f->memory, &ragged, false) == 3 * line);
+}
+
+static void a_page_that_many_read_past_l2_is_crowded(void **state) {
+    fixture *f = *state;
+    f->die.hbm.crowd = 2;
+    make(f, EMPTY(COLD), 64);
+    npu_gm region = gm(0, 10 * 512), same_page = gm(63 * 512, 512), other = gm(64 * 512, 512);
+    assert_touch(f, AIV0, region, true, (found){.miss = 10});
+    assert_touch(f, AIV0, region, true, (found){.miss = 10}); // the same core again
+    assert_touch(f, AIV1, region, true, (found){.miss = 10});
+    assert_touch(f, AIV2, region, true, (found){.crowd = 10});
+    assert_touch(f, AIV2, same_page, true, (found){.crowd = 1});
+    assert_touch(f, AIV2, other, true, (found){.miss = 1});
+    assert_true(f->trace.totals.hbm_read_bytes == 42 * line);
+    // Loads through L2 know no crowds, and what they bring hits.
+    assert_touch(f, AIV3, region, false, (found){.miss = 10});
+    assert_touch(f, AIV3, gm(0, 12 * 512), true, (found){.hit = 10, .crowd = 2});
 }
 
 // ---- capacity ----------------------------------------------------------------------------------
@@ -191,141 +269,25 @@ static void warm_tensors_are_there_from_the_start(void **state) {
     npu_memory_free(warm);
 }
 
-// ---- rates
-// ---------------------------------------------------------------------------------------
-
-#define LOAD(rows, to) "{ load: { from: 'x[" #rows ", :]', to: " #to " } }"
-#define LOAD_ALONE(memory) GRAPH("aiv", memory, UB(a, 100, 1), "[" LOAD(0 : 100, a) "]")
-
-static void a_core_reads_as_fast_as_its_lines_in_flight_allow(void **state) {
-    fixture *f = *state;
-    // 100 lines in flight and 1000 ns: 51.2 B/ns, so 100 lines take 1000. With 100 ns it would be
-    // 512, which is also what the port takes.
-    f->die.aiv.outstanding = 100;
-    assert_time(run_alone(f, LOAD_ALONE(COLD), AIV0), 10 + 1000 + 1000);
-    assert_time(run_alone(f, LOAD_ALONE(WARM), AIV0), 10 + 100 + 100);
-    f->die.aiv.outstanding = 50; // 256 B/ns when they hit
-    assert_time(run_alone(f, LOAD_ALONE(WARM), AIV0), 10 + 100 + 200);
-    f->die.aiv.read = 128; // B per cycle: less
-    assert_time(run_alone(f, LOAD_ALONE(WARM), AIV0), 10 + 100 + 400);
-    f->die.clock = 2; // the port is twice as fast, the issue takes 5 ns
-    assert_time(run_alone(f, LOAD_ALONE(WARM), AIV0), 5 + 100 + 200);
-}
-
-static void misses_come_before_hits(void **state) {
-    fixture *f = *state;
-    f->die.aiv.outstanding = 100;
-    // The first load moves 1010 - 2010. Of the second, 50 lines miss and 50 hit: it is asked for at
-    // 10 and its latency is over; 500 ns at 51.2 B/ns and 50 at 512.
-    double end = run_alone(
-        f, GRAPH("aiv", COLD, UB(a, 100, 2), "[" LOAD(0 : 100, a) "," LOAD(50 : 100, a) "]"), AIV0);
-    assert_time(end, 2010 + 500 + 50);
-}
-
-#define SLOTS UB(a, 300, 1) ", l: { in: l1, shape: [300, 128], dtype: fp32 }"
-
-static void cores_share_hbm_max_min(void **state) {
-    fixture *f = *state;
-    f->die.hbm.rate = 512;
-    f->die.hbm.efficiency = 0.5;
-    f->die.aiv.outstanding = 100;
-    // 256 B/ns for two AICs and two AIVs. A quarter would be 64; the AIVs take no more than 51.2,
-    // so each AIC gets (256 - 102.4) / 2 = 76.8. In 1000 ns: 150 lines each AIC, 100 each AIV. The
-    // second AIC then has 150 lines left, and HBM for itself: 300 ns.
-    load(f, GRAPH("mix", COLD, SLOTS,
-                  "{ aic: [" LOAD(1000 * block : 150 * block + 150,
-                                  l) "],"
-                                     "  aiv: [{ if: block == 0, do: [" LOAD(2000 + 100 * lane : 100,
-                                                                            a) "] }] }"));
-    start_at(f, 0, 0, AIC0, 0);
-    start_at(f, 0, 0, AIV0, 0);
-    start_at(f, 0, 0, AIV1, 0);
-    start_at(f, 0, 1, AIC0 + 1, 0);
-    run(f);
-    static const double ends[] = {2010, 2010, 2010, 2310};
-    for (int row = 0; row < 4; row++)
-        assert_time(f->rows[row].end, ends[row]);
-    const npu_engine_stats *stats = npu_engine_get_stats(f->engine);
-    assert_time(stats->link_busy[NPU_LINK_HBM], 1300);
-    assert_time(stats->link_bytes[NPU_LINK_HBM], 650 * line);
-    assert_time(stats->link_bytes[NPU_LINK_L2_READ], 650 * line); // through L2, too
-}
-
-static void hits_share_l2_and_not_hbm(void **state) {
-    fixture *f = *state;
-    f->die.l2.read = 256;
-    load(f, GRAPH("aiv", WARM, UB(a, 300, 1), "[" LOAD(100 * block : 100 * block + 100, a) "]"));
-    start_at(f, 0, 0, AIV0, 0);
-    start_at(f, 0, 1, AIV3, 0);
-    run(f);
-    // 128 B/ns each: 100 lines in 400 ns; the second has 100 left, in 200.
-    assert_time(f->rows[0].end, 110 + 400);
-    assert_time(f->rows[1].end, 110 + 600);
-    assert_time(npu_engine_get_stats(f->engine)->link_bytes[NPU_LINK_HBM], 0);
-}
-
-#define STORE_ALL(atomic)                                                                          \
-    GRAPH("aiv", WARM, UB(a, 100, 1),                                                              \
-          "[{ store: { from: a, to: 'y[100 * block : 100, :]', atomic: " atomic " } }]")
-
-static void stores_share_the_way_into_l2(void **state) {
-    fixture *f = *state;
-    f->die.l2.write = 512;
-    load(f, STORE_ALL("0"));
-    start_at(f, 0, 0, AIV0, 0);
-    start_at(f, 0, 1, AIV3, 0);
-    run(f);
-    assert_time(f->rows[0].end, 10 + 200 + 100);
-    assert_time(f->rows[1].end, 10 + 200 + 100);
-    const npu_engine_stats *stats = npu_engine_get_stats(f->engine);
-    assert_time(stats->link_bytes[NPU_LINK_L2_WRITE], 200 * line);
-    assert_time(stats->link_bytes[NPU_LINK_HBM] + stats->link_bytes[NPU_LINK_L2_READ], 0);
-    // Alone, a core is bound by its port; an atomic add moves its bytes twice.
-    f->die.aiv.write = 128;
-    assert_time(run_alone(f, STORE_ALL("0"), AIV0), 10 + 400 + 100);
-    assert_time(run_alone(f, STORE_ALL("1"), AIV0), 10 + 800 + 100);
-    assert_true(f->rows[0].write_bytes == 51200); // as asked for
-}
-
-static void write_backs_share_hbm_with_misses(void **state) {
-    fixture *f = *state;
-    f->die.hbm.rate = 64;
-    f->die.l2.size = 4 * (double)page_bytes;
-    f->die.l2.miss_latency = 0;
-    // Four pages are stored until 266. The load asks for one page then: the oldest goes back, 10 ns
-    // alone (640 B); then each gets 32 B/ns until 1014 (32128 B); the load's last 640 B take 10.
-    double end =
-        run_alone(f,
-                  GRAPH("aiv", COLD, UB(a, 256, 1),
-                        "[{ store: { from: a, to: 'y[0 : 256, :]' } }," LOAD(0 : 64, a) "]"),
-                  AIV0);
-    assert_time(end, 266 + 1024);
-    assert_true(f->trace.totals.hbm_write_bytes == (double)page_bytes);
-    assert_true(f->trace.totals.hbm_read_bytes == (double)page_bytes);
-    assert_true(npu_memory_missing(f->memory, y_address, page_bytes) == (double)page_bytes);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_run_touches_whole_lines),
         TEST(a_bypassing_load_leaves_nothing),
-        TEST(each_row_touches_whole_lines),
+        TEST(each_row_fetches_whole_lines),
         TEST(a_line_is_fetched_once),
         TEST(a_store_leaves_its_lines_in_l2),
         TEST(lines_that_are_filled_are_not_missing),
+        TEST(of_lines_in_l2_the_sectors_asked_for_cross),
+        TEST(lines_on_their_way_are_waited_for),
+        TEST(ragged_ends_are_fetched_for_themselves),
+        TEST(a_page_that_many_read_past_l2_is_crowded),
         TEST(the_page_used_longest_ago_goes_first),
         TEST(a_load_larger_than_l2_leaves_its_end),
         TEST(the_page_being_touched_stays),
         TEST(dirty_lines_are_written_back_when_evicted),
         TEST(warm_tensors_are_there_from_the_start),
-        TEST(a_core_reads_as_fast_as_its_lines_in_flight_allow),
-        TEST(misses_come_before_hits),
-        TEST(cores_share_hbm_max_min),
-        TEST(hits_share_l2_and_not_hbm),
-        TEST(stores_share_the_way_into_l2),
-        TEST(write_backs_share_hbm_with_misses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
