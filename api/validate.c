@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every measured case, simulated in processes of its own, beside what the device gave.
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -123,6 +124,7 @@ static void take_answer(void *owner, int job, npu_status status, const npu_error
     validation *v = owner;
     const npu_case *c = &v->cases.cases[v->cases.jobs[job].case_];
     answer a = {status, *error};
+    assert(v->answers[job] != NULL && v->done < v->cases.job_count);
     v->done++;
     show_progress(v, c->name);
     memcpy(v->answers[job], &a, sizeof a);
@@ -131,6 +133,7 @@ static void take_answer(void *owner, int job, npu_status status, const npu_error
 
 // In the order of the files, whatever ended first.
 static npu_status take_values(validation *v, npu_error *err) {
+    assert(v->answers != NULL && v->done == v->cases.job_count);
     npu_value *values = calloc(1, values_size(&v->cases));
     if (values == NULL)
         return npu_fail_memory(err);
@@ -161,7 +164,9 @@ static npu_status run_jobs(validation *v, npu_error *err) {
                      .work = run_job,
                      .done = take_answer};
     v->answers = calloc((size_t)pool.jobs + 1, sizeof *v->answers);
-    npu_status status = v->answers != NULL ? NPU_OK : npu_fail_memory(err);
+    if (v->answers == NULL)
+        return npu_fail_memory(err);
+    npu_status status = NPU_OK;
     for (int job = 0; job < pool.jobs && !status; job++) {
         v->answers[job] = calloc(1, sizeof(answer) + pool.result_size);
         if (v->answers[job] == NULL)
@@ -172,7 +177,7 @@ static npu_status run_jobs(validation *v, npu_error *err) {
     show_progress(v, NULL);
     if (!status)
         status = take_values(v, err);
-    for (int job = 0; job < pool.jobs && v->answers != NULL; job++)
+    for (int job = 0; job < pool.jobs; job++)
         free(v->answers[job]);
     free(v->answers);
     v->answers = NULL;
@@ -295,6 +300,7 @@ static npu_status report_results(validation *v, FILE *report, npusim_validation 
         npu_validation_print(report, &v->cases, &v->verdicts, v->options->brief);
     if (v->options->baseline != NULL)
         status = npu_baseline_compare(&v->baseline, &v->cases, report, &regressions, err);
+    assert(regressions.drifted + regressions.worse == 0 || v->options->baseline != NULL);
     *found = (npusim_validation){.figures = all->figures,
                                  .outside = all->outside,
                                  .regressed = regressions.drifted + regressions.worse,
@@ -321,7 +327,7 @@ static npu_status carry_out(validation *v, FILE *report, FILE *warn, npusim_vali
 npu_status npusim_validate(const npusim_validate_options *options, FILE *report, FILE *warn,
                            npusim_validation *found, npu_error *err) {
     validation *v = calloc(1, sizeof *v);
-    npusim_validation unused;
+    npusim_validation unused = {0};
     if (v == NULL)
         return npu_fail_memory(err);
     v->options = options;

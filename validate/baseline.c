@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baseline.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ static const char header[] = "# npusim validation baseline: predicted, error, fi
 
 // In the arena; NULL when out of memory.
 static char *key_of(npu_arena *arena, const npu_cases *cases, const npu_figure *f) {
+    assert(!f->hidden && f->variant < cases->variant_count);
     const npu_case *c = &cases->cases[f->case_];
     const char *variant = cases->variants[f->variant].name;
     return npu_arena_printf(arena, "%s | %s | %s | %s", cases->groups[c->group], c->name,
@@ -144,7 +146,7 @@ npu_status npu_baseline_compare(const npu_baseline *baseline, const npu_cases *c
             compare(entry, cases, f, out, found);
     }
     npu_arena_free(&arena);
-    found->gone = baseline->count - met;
+    found->gone = met < baseline->count ? baseline->count - met : 0;
     fprintf(out, "  %d of %d predictions moved by more than %g%%, %d errors grew by more than %g%%",
             found->drifted, met, 100 * NPU_BASELINE_DRIFT, found->worse, 100 * NPU_BASELINE_WORSE);
     fprintf(out, "; %d figures are new, %d are gone\n", found->fresh, found->gone);

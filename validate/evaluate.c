@@ -13,7 +13,7 @@ typedef struct selection {
     const npu_reading *reading;
     const npu_trace *trace;
     const npu_graph *graph;
-    const npu_row **rows; // by task, then block
+    npu_row *rows; // copies, by task, then block
     int count;
 } selection;
 
@@ -40,7 +40,7 @@ static bool matches(const char *pattern, const char *name) {
 }
 
 static int by_block(const void *a, const void *b) {
-    const npu_row *x = *(const npu_row *const *)a, *y = *(const npu_row *const *)b;
+    const npu_row *x = a, *y = b;
     if (x->task != y->task)
         return x->task < y->task ? -1 : 1;
     if (x->block != y->block)
@@ -66,6 +66,7 @@ static npu_status never_ran(const selection *s, npu_error *err) {
 
 static npu_status select_rows(selection *s, npu_error *err) {
     const char *kernel = s->reading->kernel;
+    assert(kernel != NULL && s->rows == NULL);
     s->rows = calloc((size_t)s->trace->row_count + 1, sizeof *s->rows);
     if (s->rows == NULL)
         return npu_fail_memory(err);
@@ -73,17 +74,18 @@ static npu_status select_rows(selection *s, npu_error *err) {
         const npu_row *row = &s->trace->rows[i];
         const npu_task *task = &s->graph->tasks[row->task];
         if (matches(kernel, task->kernel) || matches(kernel, task->name))
-            s->rows[s->count++] = row;
+            s->rows[s->count++] = *row;
     }
     qsort(s->rows, (size_t)s->count, sizeof *s->rows, by_block);
     return s->count > 0 ? NPU_OK : never_ran(s, err);
 }
 
 static double span(const selection *s) {
+    assert(s->count > 0);
     double first = INFINITY, last = 0;
     for (int i = 0; i < s->count; i++) {
-        first = fmin(first, s->rows[i]->start);
-        last = fmax(last, s->rows[i]->end);
+        first = fmin(first, s->rows[i].start);
+        last = fmax(last, s->rows[i].end);
     }
     return last - first;
 }
@@ -97,14 +99,15 @@ typedef struct blocks {
 static blocks count_blocks(const selection *s) {
     blocks b = {0};
     for (int i = 0, next; i < s->count; i = next) {
-        const npu_row *row = s->rows[i];
+        const npu_row *row = &s->rows[i];
         double first = row->start, last = row->end;
-        for (next = i + 1; next < s->count && s->rows[next]->task == row->task &&
-                           s->rows[next]->block == row->block;
+        for (next = i + 1; next < s->count && s->rows[next].task == row->task &&
+                           s->rows[next].block == row->block;
              next++) {
-            first = fmin(first, s->rows[next]->start);
-            last = fmax(last, s->rows[next]->end);
+            first = fmin(first, s->rows[next].start);
+            last = fmax(last, s->rows[next].end);
         }
+        assert(last >= first && next > i);
         b.count++;
         b.sum += last - first;
         b.max = fmax(b.max, last - first);
@@ -115,15 +118,15 @@ static blocks count_blocks(const selection *s) {
 static double core_time(const selection *s) {
     double sum = 0;
     for (int i = 0; i < s->count; i++)
-        sum += s->rows[i]->end - s->rows[i]->start;
+        sum += s->rows[i].end - s->rows[i].start;
     return sum;
 }
 
 static double bytes(const selection *s, bool read, bool written) {
     double sum = 0;
     for (int i = 0; i < s->count; i++) {
-        sum += read ? (double)s->rows[i]->read_bytes : 0;
-        sum += written ? (double)s->rows[i]->write_bytes : 0;
+        sum += read ? (double)s->rows[i].read_bytes : 0;
+        sum += written ? (double)s->rows[i].write_bytes : 0;
     }
     return sum;
 }
@@ -142,9 +145,10 @@ static npu_status rate(const selection *s, bool read, bool written, double *valu
 // Which cores have the pipe that is asked for: as said, or as the pipe says.
 static npu_status core_type(const selection *s, npu_engine_type *type, npu_error *err) {
     const npu_reading *r = s->reading;
+    assert(r->quantity == NPU_READ_BUSY);
     bool ran[2] = {false, false};
     for (int i = 0; i < s->count; i++)
-        ran[s->trace->cores[s->rows[i]->core].type] = true;
+        ran[s->trace->cores[s->rows[i].core].type] = true;
     bool on_both = r->pipe == NPU_PIPE_S || r->pipe == NPU_PIPE_MTE2;
     *type = r->core;
     if (r->core == NPU_MIX && on_both && ran[NPU_AIC] && ran[NPU_AIV])
@@ -175,10 +179,10 @@ static npu_status busy(const selection *s, double *value, npu_error *err) {
     double sum = 0;
     int cores = 0;
     for (int i = 0; i < s->count; i++) {
-        int core = s->rows[i]->core;
+        int core = s->rows[i].core;
         if (s->trace->cores[core].type != type)
             continue;
-        sum += s->rows[i]->busy[s->reading->pipe];
+        sum += s->rows[i].busy[s->reading->pipe];
         cores += !seen[core];
         seen[core] = true;
     }

@@ -21,6 +21,7 @@ static npu_dimension dimension_of(const npu_reading *read) {
 
 // "us" of "56.3us": the letters at its end.
 static const char *unit_of(const char *text) {
+    assert(text != NULL);
     const char *unit = text + strlen(text);
     while (unit > text && (isalpha((unsigned char)unit[-1]) || unit[-1] == '/'))
         unit--;
@@ -196,6 +197,7 @@ static npu_status find_base(reader *r, npu_case *c, const npu_figure *relative, 
             f->dimension != NPU_DIM_CYCLES && npu_reading_same(&f->read, &relative->read))
             return NPU_OK;
     }
+    assert(relative->read.base != NULL && variant != relative->variant);
     npu_figure hidden = {.read = relative->read,
                          .pos = relative->pos,
                          .case_ = relative->case_,
@@ -215,6 +217,7 @@ static npu_status find_base(reader *r, npu_case *c, const npu_figure *relative, 
 }
 
 npu_status npu_read_bases(reader *r, npu_case *c) {
+    assert(c->first_figure + c->figure_count == r->cases->figure_count);
     int count = c->figure_count; // without those that are added
     for (int i = c->first_figure; i < c->first_figure + count; i++) {
         npu_figure figure = r->cases->figures[i]; // a copy: the array may move

@@ -37,6 +37,7 @@ static npu_status check_items(const npu_yaml *items, npu_error *err) {
 
 // Paths are relative to the file that names them, but the text is loaded from elsewhere.
 static npu_status check_paths(const npu_yaml *graph, npu_error *err) {
+    assert(graph->kind == NPU_YAML_MAP);
     const npu_yaml *kernels = npu_yaml_get(graph, "kernels");
     if (kernels != NULL && kernels->kind == NPU_YAML_MAP)
         for (int i = 0; i < kernels->count; i++)
@@ -120,6 +121,7 @@ npu_status npu_inline_text(npu_arena *arena, const npu_yaml *graph, const char *
         status = read_file(graph->pos.file, &whole, err);
     if (status)
         return status;
+    assert(whole != NULL);
     if (!yaml_parser_initialize(&parser)) {
         free(whole);
         return npu_fail_memory(err);

@@ -104,6 +104,7 @@ int npu_job_figure(const npu_cases *cases, int job, int n) {
 
 static npu_status read_value(const npu_figure *figure, const npu_trace *trace,
                              const npu_graph *graph, npu_value *value) {
+    assert(figure->per > 0 && figure->scale > 0);
     npu_status status =
         npu_reading_value(&figure->read, trace, graph, &value->value, &value->error);
     if (figure->dimension == NPU_DIM_CYCLES)
@@ -115,6 +116,7 @@ static npu_status read_value(const npu_figure *figure, const npu_trace *trace,
 npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *graph,
                             const npu_die *die, npu_engine_kind engine, npu_value *values,
                             npu_error *err) {
+    assert(job >= 0 && job < cases->job_count && values != NULL);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
     npu_sim_options options = {engine, v->l2_warm};
     npu_sim_result result = {0};

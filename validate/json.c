@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <jansson.h>
-
-#include <string.h>
 
 #include "output.h"
 
@@ -70,6 +69,7 @@ static json_t *variant_json(writer *w, const npu_case *c, int variant) {
 static json_t *pair_json(writer *w, const npu_pair *pair) {
     const npu_cases *cases = w->cases;
     const npu_figure *to = &cases->figures[pair->to];
+    assert(pair->from >= 0 || to->base >= 0);
     json_t *o = json_object();
     put_text(w, o, "from",
              pair->from < 0 ? to->read.base
@@ -83,6 +83,7 @@ static json_t *pair_json(writer *w, const npu_pair *pair) {
 }
 
 static json_t *choice_json(writer *w, const npu_choice *choice) {
+    assert(choice->measured >= 0 && choice->predicted >= 0);
     json_t *o = json_object();
     put_text(w, o, "measured", w->cases->variants[choice->measured].name);
     put_text(w, o, "predicted", w->cases->variants[choice->predicted].name);

@@ -44,6 +44,7 @@ static void send_all(int fd, const unsigned char *bytes, size_t size) {
 // In the child; does not return. The buffer is the child's own copy.
 static void run_child(const npu_pool *pool, worker *w, int job, int fd) {
     answer a = {.status = NPU_OK};
+    assert(w->bytes != NULL);
     memset(w->bytes, 0, answer_size(pool));
     a.status = pool->work(pool->owner, job, w->bytes + sizeof a, &a.error);
     memcpy(w->bytes, &a, sizeof a);
@@ -83,6 +84,7 @@ static int wait_for(pid_t pid) {
 
 static void finish(const npu_pool *pool, worker *w) {
     answer a = {.status = NPU_BAD_INPUT};
+    assert(w->job >= 0 && w->job < pool->jobs);
     close(w->fd);
     int status = wait_for(w->pid);
     if (w->have == answer_size(pool))
@@ -98,6 +100,7 @@ static void finish(const npu_pool *pool, worker *w) {
 }
 
 static void receive(const npu_pool *pool, worker *w) {
+    assert(w->have <= answer_size(pool));
     size_t room = answer_size(pool) - w->have;
     unsigned char more;
     ssize_t n = read(w->fd, room > 0 ? w->bytes + w->have : &more, room > 0 ? room : 1);
@@ -121,6 +124,7 @@ static void wait_and_receive(const npu_pool *pool, worker *workers, struct pollf
 }
 
 static npu_status run(const npu_pool *pool, worker *workers, struct pollfd *fds, npu_error *err) {
+    assert(workers != NULL && fds != NULL);
     npu_status status = NPU_OK;
     int next = 0, running = 0;
     while (running > 0 || (next < pool->jobs && !status)) {

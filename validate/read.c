@@ -188,6 +188,7 @@ static bool is_read(const npu_cases *cases, const npu_case *c, int variant) {
 
 static npu_status add_jobs(reader *r, const npu_case *c, int case_) {
     npu_cases *cases = r->cases;
+    assert(c->variant_count > 0);
     for (int v = c->first_variant; v < c->first_variant + c->variant_count; v++) {
         if (!is_read(cases, c, v))
             return npu_fail(r->err, NPU_BAD_INPUT, cases->variants[v].pos,
@@ -290,6 +291,7 @@ static npu_status read_case(reader *r, const npu_yaml *map, const scope *outer) 
 static npu_status note_problem(reader *r, npu_status status) {
     if (status != NPU_BAD_INPUT)
         return status;
+    assert(r->err->text[0] != '\0');
     npu_warn(r->problems, (npu_pos){0}, "%s", r->err->text);
     r->err->text[0] = '\0';
     r->cases->rejected++;
@@ -373,6 +375,7 @@ static npu_status find_group(reader *r, const npu_yaml *root) {
         status = npu_read_name(node, "group", &name, r->err);
     if (status)
         return status;
+    assert(name != NULL);
     for (r->group = 0; r->group < cases->group_count; r->group++)
         if (strcmp(cases->groups[r->group], name) == 0)
             return NPU_OK;

@@ -24,6 +24,7 @@ const char *npu_show_figure(double value, const char *unit, char *buf, int size)
 // `text` in at most `size` - 1 columns; what is cut off shows as "..".
 static const char *fit(const char *text, char *buf, size_t size) {
     size_t length = strlen(text);
+    assert(size > 3);
     snprintf(buf, size, "%s", text);
     if (length >= size)
         memcpy(buf + size - 3, "..", 3);
@@ -73,6 +74,7 @@ static void print_pair(const printer *p, const npu_pair *pair) {
     char label[256], measured[40], predicted[40];
     if (pair->from < 0)
         return; // its figure says it all
+    assert(cases->figures[pair->from].case_ == cases->figures[pair->to].case_);
     snprintf(label, sizeof label, "  %s -> %s",
              cases->variants[cases->figures[pair->from].variant].name,
              cases->variants[cases->figures[pair->to].variant].name);

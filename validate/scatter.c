@@ -34,6 +34,7 @@ static void write_text(FILE *out, const char *text) {
 
 // Times in us, rates in GB/s, cycles and counts as they are. Ratios have no place here.
 static double drawn(const npu_figure *f, double value) {
+    assert(f->scale > 0 && f->dimension != NPU_DIM_RATIO);
     return f->dimension == NPU_DIM_TIME ? value * f->scale / 1000 : value * f->scale;
 }
 
@@ -66,6 +67,7 @@ static void write_axes(const npu_cases *cases, FILE *out, double *from, double *
         least = fmin(least, fmin(drawn(f, f->measured), drawn(f, f->predicted)));
         most = fmax(most, fmax(drawn(f, f->measured), drawn(f, f->predicted)));
     }
+    assert(most == 0 || (least > 0 && least <= most));
     *from = most > 0 ? pow(10, floor(log10(least))) : 1;
     *to = most > 0 ? pow(10, floor(log10(most)) + 1) : 10;
     fprintf(out, "set logscale xy\nset xrange [%g:%g]\nset yrange [%g:%g]\n", *from, *to, *from,

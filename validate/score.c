@@ -29,6 +29,7 @@ int npu_lead_figure(const npu_cases *cases, const npu_case *c, int variant) {
 }
 
 static int direction(double ratio) {
+    assert(ratio >= 0);
     return ratio > 1 + NPU_EQUAL ? 1 : ratio < 1 / (1 + NPU_EQUAL) ? -1 : 0;
 }
 
@@ -38,6 +39,7 @@ static double in_ns(const npu_figure *figure, double value) { // or bytes per ns
 
 static npu_status add_pair(npu_verdicts *v, npu_pair pair, npu_error *err) {
     npu_status status = NPU_GROW(v, pairs, pair_count, pair_capacity, err);
+    assert(pair.measured > 0 && pair.predicted >= 0);
     pair.right = direction(pair.measured) == direction(pair.predicted);
     if (!status)
         v->pairs[v->pair_count++] = pair;
@@ -97,6 +99,7 @@ static bool better(const npu_figure *f, double value, const npu_figure *best, do
 
 static npu_status choose(const npu_cases *cases, int case_, npu_verdicts *v, npu_error *err) {
     const npu_case *c = &cases->cases[case_];
+    assert(c->pair);
     const npu_figure *best = NULL, *chosen = NULL;
     int count = 0;
     for (int i = c->first_variant; i < c->first_variant + c->variant_count; i++) {
@@ -133,6 +136,7 @@ static void score_figure(const npu_cases *cases, int i, npu_score *score, double
     score->rows_known += f->row != NULL;
     score->rows += f->row != NULL && f->known;
     score->missing += !f->known;
+    assert(!f->hidden && f->measured > 0);
     score->banded += f->band >= 0 && f->known;
     score->outside += npu_figure_outside(f);
     if (!f->known || f->base >= 0)
@@ -147,6 +151,7 @@ static void score_figure(const npu_cases *cases, int i, npu_score *score, double
 
 // `group` past the last one: all. `errors` has room for one value per figure and pair.
 static void score_group(const npu_cases *cases, const npu_verdicts *v, int group, double *errors) {
+    assert(v->scores != NULL && errors != NULL && group <= cases->group_count);
     npu_score *score = &v->scores[group];
     *score = (npu_score){.worst_figure = -1};
     for (int i = 0; i < cases->figure_count; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures as comma-separated values (RFC 4180, but lines end in a newline alone).
+#include <assert.h>
 #include <string.h>
 
 #include "output.h"
@@ -23,6 +24,7 @@ static void put_text(FILE *out, const char *text) {
 static void put_figure(FILE *out, const npu_cases *cases, const npu_figure *f) {
     const npu_case *c = &cases->cases[f->case_];
     const npu_variant *v = &cases->variants[f->variant];
+    assert(!f->hidden && f->measured > 0);
     const char *const texts[] = {
         cases->groups[c->group], c->name, v->name, f->row, f->read.text, f->unit};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
