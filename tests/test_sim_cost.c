@@ -56,24 +56,51 @@ static void an_extract_costs_its_bytes_and_its_issue(void **state) {
     assert_cost(op, 50 + 1.0 / 128, 0);
 }
 
-static void a_vector_op_costs_repeats_and_rows(void **state) {
+static void a_vector_op_costs_its_start_up_repeats_and_rows(void **state) {
     (void)state;
     npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 1, .n = 64};
-    assert_cost(op, 1 * 0.5, 20); // one repeat of 256 B
+    assert_cost(op, 20 + 1 * 0.5, 0); // one repeat of 256 B; V is taken for the start-up too
     op.n = 65;
-    assert_cost(op, 2 * 0.5, 20);
+    assert_cost(op, 20 + 2 * 0.5, 0);
     op.m = 3; // 780 B: rows lie side by side
-    assert_cost(op, 4 * 0.5, 20);
-    op.dtype = NPU_FP16; // 390 B
-    assert_cost(op, 2 * 0.5, 20);
-    op.dtype = NPU_INT8; // 195 B
-    assert_cost(op, 1 * 0.5, 20);
+    assert_cost(op, 20 + 4 * 0.5, 0);
+    op.n = 128; // 1536 B in fp32, 768 B in fp16
+    assert_cost(op, 20 + 6 * 0.5, 0);
+    op.dtype = NPU_FP16;
+    assert_cost(op, 20 + 3 * 0.5, 0);
     npu_die d = die();
     d.vector.ops[NPU_VEC_ROW_SUM] = (npu_vec_cost){.startup = 70, .per_repeat = 2, .per_row = 5};
     op = (npu_op){.kind = NPU_OP_VEC, .vec = NPU_VEC_ROW_SUM, .dtype = NPU_FP32, .m = 16, .n = 128};
     npu_cost cost = npu_op_cost(&d, &op); // 32 repeats, 16 rows
-    assert_time(cost.busy, 32 * 2 + 16 * 5);
-    assert_time(cost.latency, 70);
+    assert_time(cost.busy, 70 + 32 * 2 + 16 * 5);
+    assert_time(cost.latency, 0);
+}
+
+static void a_row_shorter_than_a_repeat_takes_one(void **state) {
+    (void)state;
+    npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP16, .m = 64, .n = 64};
+    assert_cost(op, 20 + 64 * 0.5, 0); // 128 B each: 64 repeats, not 32
+    op.n = 1;
+    assert_cost(op, 20 + 64 * 0.5, 0);
+    op.dtype = NPU_FP32; // 63 x 4 B do not fill one, 64 x 4 B do: the same
+    op.n = 63;
+    assert_cost(op, 20 + 64 * 0.5, 0);
+    op.n = 64;
+    assert_cost(op, 20 + 64 * 0.5, 0);
+    op.dtype = NPU_INT8;
+    op.m = 3;
+    op.n = 65;
+    assert_cost(op, 20 + 3 * 0.5, 0);
+    // Longer ones are joined: 3 x 260 B are 4 repeats, not 6.
+    op.n = 260;
+    assert_cost(op, 20 + 4 * 0.5, 0);
+    // Of two sources in one bank group each of the repeats is slow.
+    npu_die d = die();
+    d.vector.bank_conflict = 2;
+    d.vector.partial_row = 16;
+    op = (npu_op){.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP16, .m = 64, .n = 64};
+    op.same_banks = true;
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 64 * 2 + 16);
 }
 
 static void two_sources_in_one_bank_group_slow_every_repeat(void **state) {
@@ -81,14 +108,14 @@ static void two_sources_in_one_bank_group_slow_every_repeat(void **state) {
     npu_die d = die();
     d.vector.bank_conflict = 2;
     npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 64, .n = 64};
-    assert_time(npu_op_cost(&d, &op).busy, 64 * 0.5);
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 64 * 0.5);
     op.same_banks = true;
-    assert_time(npu_op_cost(&d, &op).busy, 64 * 2);
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 64 * 2);
     d.vector.ops[NPU_VEC_DIV].per_repeat = 4; // slower than the reads anyway
     op.vec = NPU_VEC_DIV;
-    assert_time(npu_op_cost(&d, &op).busy, 64 * 4);
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 64 * 4);
     op.vec = NPU_VEC_EXP; // it reads one tile
-    assert_time(npu_op_cost(&d, &op).busy, 64 * 0.5);
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 64 * 0.5);
 }
 
 static void rows_that_are_no_multiple_of_a_repeat_cost_once_more(void **state) {
@@ -96,9 +123,11 @@ static void rows_that_are_no_multiple_of_a_repeat_cost_once_more(void **state) {
     npu_die d = die();
     d.vector.partial_row = 16;
     npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 4, .n = 64};
-    assert_time(npu_op_cost(&d, &op).busy, 4 * 0.5);
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 4 * 0.5);
     op.n = 65; // 1040 B: 5 repeats
-    assert_time(npu_op_cost(&d, &op).busy, 5 * 0.5 + 16);
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 5 * 0.5 + 16);
+    op.n = 32; // short rows, too
+    assert_time(npu_op_cost(&d, &op).busy, 20 + 4 * 0.5 + 16);
 }
 
 static void unit_flag_shortens_the_head_of_a_matmul(void **state) {
@@ -152,7 +181,8 @@ int main(void) {
         cmocka_unit_test(a_matmul_costs_its_fractals_and_a_head),
         cmocka_unit_test(a_part_of_a_fractal_costs_a_whole_one),
         cmocka_unit_test(an_extract_costs_its_bytes_and_its_issue),
-        cmocka_unit_test(a_vector_op_costs_repeats_and_rows),
+        cmocka_unit_test(a_vector_op_costs_its_start_up_repeats_and_rows),
+        cmocka_unit_test(a_row_shorter_than_a_repeat_takes_one),
         cmocka_unit_test(two_sources_in_one_bank_group_slow_every_repeat),
         cmocka_unit_test(rows_that_are_no_multiple_of_a_repeat_cost_once_more),
         cmocka_unit_test(unit_flag_shortens_the_head_of_a_matmul),

@@ -79,7 +79,7 @@ static void a_flag_behind_a_store_waits_until_others_see_it(void **state) {
 
 static void a_flag_of_a_pipe_tells_that_its_ops_are_done(void **state) {
     double ends[3];
-    // The add is done at 100 + 20, where the flag is raised and V goes on, until 220 + 20. The
+    // The add is done at 20 + 100, where the flag is raised and V goes on, until 240. The
     // matmul starts at 170: 16 fractals of 2, and 20.
     run_mix(*state,
             MIX(WAIT(M, 4) ", { matmul: { a: a0, b: b0, to: c0, shape: [16, 16, 128] } }",
@@ -102,7 +102,7 @@ static void a_wait_holds_its_pipe_and_no_other(void **state) {
             ends);
     assert_time(ends[2], 1050 + 10 + 100 + 1);
     fixture *f = *state;
-    assert_time(f->rows[2].busy[NPU_PIPE_V], 100);
+    assert_time(f->rows[2].busy[NPU_PIPE_V], 20 + 100);
     assert_time(f->rows[2].busy[NPU_PIPE_MTE2], 111);
 }
 
@@ -162,7 +162,7 @@ static void a_raiser_is_held_while_the_flag_counts_15(void **state) {
 
 static void a_pipe_is_held_while_a_flag_counts_15(void **state) {
     double ends[3];
-    // The AIC takes at 500, 1500, 2500 ... V raises at 21, 42 ... 315 (adds of 1 + 20). The 16th
+    // The AIC takes at 500, 1500, 2500 ... V raises at 21, 42 ... 315 (adds of 20 + 1). The 16th
     // would be at 336 and is at 500, the 17th at 1500 instead of 521.
     run_mix(*state,
             MIX(SCALAR(500) "," TIMES(17, WAIT(S, 1) "," SCALAR(1000)),
