@@ -231,9 +231,13 @@ static void values_must_fit_together(void **state) {
     assert_bad(BASE "l2: { size: 1000B }\n",
                "@/T.yaml:3:13: l2.size (1000B) must be a multiple of l2.line (512B)");
     assert_bad(BASE "l2: { hit_latency: 1us }\n",
-               "@/T.yaml:3:20: l2.hit_latency (1us) must be at most l2.miss_latency (700ns)");
+               "@/T.yaml:3:20: l2.hit_latency (1us) must be at most l2.miss_latency (230ns)");
     assert_bad(BASE "l2: { line: 500B }\n",
                "@/T.yaml:3:13: l2.line must be a power of two from 32B to 64KiB, but is 500B");
+    assert_bad(BASE "l2: { line: 512B, sector: 1KiB }\n",
+               "@/T.yaml:3:13: l2.line (512B) must be a multiple of l2.sector (1KiB)");
+    assert_bad(BASE "hbm: { crowd_rate: 2TB/s }\n",
+               "@/T.yaml:3:20: hbm.crowd_rate (2TB/s) must be at most hbm.rate (1.6TiB/s)");
     assert_bad(BASE "scalar: { queue_depth: 65 }\n",
                "@/T.yaml:3:24: scalar.queue_depth must be a whole number from 1 to 64, but is 65");
     assert_bad(BASE "sdma: { shared: 300GB/s }\n",

@@ -76,7 +76,8 @@ static void peaks_come_with_their_arithmetic(void **state) {
         "  HBM reachable               1.50 TB/s  = 1.76 TB/s x 0.85",
         "  AIC port read             203.50 GB/s  = 110 B/cyc x 1.85 GHz; all 24 together 4.88 "
         "TB/s",
-        "  one AIV from HBM           43.15 GB/s  = 59 lines x 512 B / 700 ns, at most the port",
+        "  one AIV from HBM          118.40 GB/s  = 64 lines x 512 B / 230 ns, at most the port",
+        "  one AIV from L2           118.40 GB/s  = 64 lines x 512 B / 150 ns, at most the port",
         "  block issue, at best         168.3 ns  = (400 payload + 5 write + 100 poll) ns / 3 "
         "schedulers",
     };
