@@ -96,7 +96,8 @@ typedef struct npu_graph {
     int edge_count;
     const npu_func *funcs;
     int func_count;
-    uint64_t hash; // of every file read and every setting: equal inputs, equal hash
+    bool operators; // `dispatch: operator`: launched one after the other, not by the AICPU
+    uint64_t hash;  // of every file read and every setting: equal inputs, equal hash
     npu_arena arena;
 } npu_graph;
 

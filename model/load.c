@@ -32,8 +32,8 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",   "params", "require",
-                                       "kernels", "tensors", "tasks",  NULL};
+    static const char *const keys[] = {"doc",     "graph",   "dispatch", "params", "require",
+                                       "kernels", "tensors", "tasks",    NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -129,6 +129,18 @@ static const char *name_of_path(npu_build *b, const char *path) {
     return npu_arena_text(b->arena, base, length);
 }
 
+// Only the graph's own file says how it is dispatched: what it includes is a part of it.
+static npu_status read_dispatch(npu_build *b, npu_graph *graph) {
+    static const char *const names[] = {"aicpu", "operator", NULL};
+    const npu_yaml *node = npu_yaml_get(b->files[0].root, "dispatch");
+    int choice = 0;
+    if (node == NULL)
+        return NPU_OK;
+    npu_status status = npu_yaml_choice(node, "dispatch", names, &choice, b->err);
+    graph->operators = choice == 1;
+    return status;
+}
+
 static npu_status read_name(npu_build *b, npu_graph *graph) {
     assert(b->files != NULL && b->file_count > 0);
     const npu_yaml *node = npu_yaml_get(b->files[0].root, "graph");
@@ -153,6 +165,8 @@ static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
         status = npu_build_file(b, graph->path, (npu_pos){0}, &b->root.file);
     if (status == NPU_OK)
         status = read_name(b, graph);
+    if (!status)
+        status = read_dispatch(b, graph);
     if (status == NPU_OK)
         status = npu_build_frame(b, given, b->options->set_count);
     if (status == NPU_OK && b->task_count == 0)

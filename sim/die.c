@@ -97,6 +97,9 @@ static const npu_die_field tail[] = {
     FIELD("aicpu.cold", TIME, ANY, aicpu.cold),
     FIELD("aicpu.fin", TIME, ANY, aicpu.fin),
     FIELD("aicpu.fin_visible", TIME, ANY, aicpu.fin_visible),
+    FIELD("launch.head", TIME, ANY, launch.head),
+    FIELD("launch.core", TIME, ANY, launch.core),
+    FIELD("launch.tail", TIME, ANY, launch.tail),
 };
 
 enum {

@@ -115,6 +115,12 @@ typedef struct npu_die {
         double fin;          // core: end of kernel until FIN is in its register
         double fin_visible;  // FIN written until a status read can see it
     } aicpu;
+    // operators launched by the device's task scheduler, ns (launch.h)
+    struct {
+        double head; // from the launch until the first core is started
+        double core; // and for each core
+        double tail; // from the last end until the next launch
+    } launch;
     double trace_clock;               // Hz of the stamps in swimlane files, as cycles per ns
     const struct npu_die_note *notes; // [npu_die_field_count()], by field
     npu_arena arena;

@@ -6,6 +6,7 @@
 
 #include "aicpu.h"
 #include "core.h"
+#include "launch.h"
 #include "memory.h"
 #include "sdma.h"
 
@@ -14,7 +15,8 @@ typedef struct simulation {
     npu_memory *memory;
     npu_sdma *sdma;
     npu_cores *cores;
-    npu_aicpu *aicpu;
+    npu_aicpu *aicpu; // one of these two dispatches
+    npu_launch *launch;
 } simulation;
 
 static void start_block(void *owner, int row) {
@@ -24,7 +26,10 @@ static void start_block(void *owner, int row) {
 
 static void block_done(void *owner, int core) {
     simulation *sim = owner;
-    npu_aicpu_done(sim->aicpu, core);
+    if (sim->launch != NULL)
+        npu_launch_done(sim->launch, core);
+    else
+        npu_aicpu_done(sim->aicpu, core);
 }
 
 static npu_status build(simulation *sim, const npu_graph *graph, const npu_die *die,
@@ -47,9 +52,11 @@ static npu_status build(simulation *sim, const npu_graph *graph, const npu_die *
     if (!status)
         status = npu_cores_new(die, graph, sim->engine, sim->memory, sim->sdma, trace, &core_hooks,
                                &sim->cores, err);
-    if (!status)
-        status = npu_aicpu_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->aicpu, err);
-    return status;
+    if (status)
+        return status;
+    if (graph->operators)
+        return npu_launch_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->launch, err);
+    return npu_aicpu_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->aicpu, err);
 }
 
 static int by_start(const void *a, const void *b) {
@@ -73,7 +80,8 @@ static void collect(simulation *sim, const npu_die *die, const npu_engine_stats 
     totals->events = result->events = stats->delays + stats->flows;
     result->thread_count = 1 + (int)die->aicpu.schedulers;
     assert(result->thread_count <= NPU_MAX_THREADS);
-    npu_aicpu_busy(sim->aicpu, result->thread_busy, result->thread_count);
+    if (sim->aicpu != NULL)
+        npu_aicpu_busy(sim->aicpu, result->thread_busy, result->thread_count);
     qsort(trace->rows, (size_t)trace->row_count, sizeof *trace->rows, by_start);
 }
 
@@ -83,19 +91,24 @@ npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_si
     *result = (npu_sim_result){0};
     npu_status status = build(&sim, graph, die, options, &result->trace, err);
     if (!status) {
-        npu_aicpu_begin(sim.aicpu);
+        if (sim.launch != NULL)
+            npu_launch_begin(sim.launch);
+        else
+            npu_aicpu_begin(sim.aicpu);
         status = npu_engine_run(sim.engine, err);
     }
     // A block that fails stops the engine, so that the dispatcher looks stuck: blame it first.
     if (!status)
         status = npu_cores_result(sim.cores, err);
     if (!status)
-        status = npu_aicpu_result(sim.aicpu, err);
+        status = sim.launch != NULL ? npu_launch_result(sim.launch, err)
+                                    : npu_aicpu_result(sim.aicpu, err);
     if (!status) {
         collect(&sim, die, npu_engine_get_stats(sim.engine), result);
         npu_memory_check_invariants(sim.memory);
         npu_trace_check_invariants(&result->trace, graph);
     }
+    npu_launch_free(sim.launch);
     npu_aicpu_free(sim.aicpu);
     npu_cores_free(sim.cores);
     npu_sdma_free(sim.sdma);

@@ -2,3 +2,4 @@
 npu_test(test_sim_aicpu USES npu_sim)
 npu_test(test_sim_aicpu_early USES npu_sim)
 npu_test(test_sim_aicpu_random USES npu_sim)
+npu_test(test_sim_launch USES npu_sim)

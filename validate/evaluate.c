@@ -90,6 +90,16 @@ static double span(const selection *s) {
     return last - first;
 }
 
+// With what the dispatcher takes before and after.
+static double latency(const selection *s) {
+    double first = INFINITY, last = 0;
+    for (int i = 0; i < s->count; i++) {
+        first = fmin(first, s->rows[i].dispatch);
+        last = fmax(last, s->rows[i].finish);
+    }
+    return last - first;
+}
+
 typedef struct blocks {
     int count;
     double sum, max; // of their times
@@ -199,6 +209,9 @@ static npu_status evaluate(const selection *s, double *value, npu_error *err) {
     switch (s->reading->quantity) {
     case NPU_READ_TIME:
         *value = span(s);
+        break;
+    case NPU_READ_LATENCY:
+        *value = latency(s);
         break;
     case NPU_READ_MEAN_TIME:
         *value = b.sum / b.count;

@@ -10,9 +10,9 @@
 
 enum { MAX_WORDS = 12 };
 
-static const char *const quantities[] = {"makespan",  "time",       "mean time", "max time",
-                                         "sum time",  "core time",  "busy",      "rate",
-                                         "read rate", "write rate", "count",     "blocks"};
+static const char *const quantities[] = {
+    "makespan", "time", "latency",   "mean time",  "max time", "sum time", "core time",
+    "busy",     "rate", "read rate", "write rate", "count",    "blocks"};
 _Static_assert(sizeof quantities / sizeof *quantities == NPU_QUANTITY_COUNT, "quantities");
 
 // The runtime's names of the pipes and the profiler's.

@@ -11,6 +11,7 @@
 typedef enum npu_quantity {
     NPU_READ_MAKESPAN,
     NPU_READ_TIME,      // from the first start to the last end
+    NPU_READ_LATENCY,   // from the first dispatch to the last finish
     NPU_READ_MEAN_TIME, // per block
     NPU_READ_MAX_TIME,
     NPU_READ_SUM_TIME,
