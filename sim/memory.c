@@ -17,6 +17,7 @@ typedef struct page {
     double since;          // ns, from when `readers` counts
     int16_t fetcher;       // the core that did
     int16_t readers, last; // cores that read it since then; the latest of them
+    bool was_crowded;      // just before then
 } page;
 
 struct npu_memory {
@@ -217,10 +218,12 @@ static lines touch(npu_memory *m, const npu_gm *gm, int reader, bool dirty) {
     return total;
 }
 
-// Notes the reader of a page past L2; true when more cores come than one per
-// flight: more than `crowd` within as many flights.
+// Notes the reader of a page past L2; true when more than `crowd` come within as many flights, or
+// came in the span before that.
 static bool crowded(npu_memory *m, page *p) {
-    if (m->now - p->since > m->crowd * m->flight) {
+    double span = m->crowd * m->flight, age = m->now - p->since;
+    if (age > span) {
+        p->was_crowded = age <= 2 * span && p->readers > m->crowd;
         p->since = m->now;
         p->readers = 0;
     }
@@ -228,7 +231,7 @@ static bool crowded(npu_memory *m, page *p) {
         p->last = (int16_t)m->reader;
         p->readers += p->readers < INT16_MAX;
     }
-    return p->readers > m->crowd;
+    return p->was_crowded || p->readers > m->crowd;
 }
 
 // What a bypassing load finds: what is resident stays as it is, and so does the order of use.

@@ -220,15 +220,17 @@ static void crowds_share_one_rate(void **state) {
     f->die.hbm.crowd = 2;
     f->die.hbm.crowd_rate = 64;
     load(f, GRAPH("aiv", COLD, UB(a, 64, 1), "[" PAST(0 : 64) "]"));
-    static const int cores[] = {AIV0, AIV1, AIV2, AIV3, AIV0};
-    for (int i = 0; i < 5; i++)
-        start_at(f, 0, i, cores[i], i < 4 ? 0 : 2001);
+    static const int cores[] = {AIV0, AIV1, AIV2, AIV3, AIV0, AIV1};
+    static const double starts[] = {0, 0, 0, 0, 2001, 4002};
+    for (int i = 0; i < 6; i++)
+        start_at(f, 0, i, cores[i], starts[i]);
     run(f);
-    // The third and fourth make a crowd: 32 B/ns each, 1024 ns.
-    static const double ends[] = {1074, 1074, 2034, 2034, 2001 + 1074};
-    for (int row = 0; row < 5; row++)
+    // The third and fourth make a crowd: 32 B/ns each, 1024 ns. Who comes in the 2000 ns after it
+    // still belongs to it, but has the 64 B/ns alone.
+    static const double ends[] = {1074, 1074, 2034, 2034, 2001 + 1010 + 512, 4002 + 1074};
+    for (int row = 0; row < 6; row++)
         assert_time(f->rows[row].end, ends[row]);
-    assert_time(npu_engine_get_stats(f->engine)->link_bytes[NPU_LINK_HBM_CROWD], 128 * line);
+    assert_time(npu_engine_get_stats(f->engine)->link_bytes[NPU_LINK_HBM_CROWD], 192 * line);
     // A page each is no crowd.
     load(f, GRAPH("aiv", COLD, UB(a, 64, 1), "[" PAST(64 * block : 64) "]"));
     for (int i = 0; i < 4; i++)
