@@ -74,7 +74,7 @@ static void peaks_come_with_their_arithmetic(void **state) {
         "  vector fp32               11.4 TFLOPS  = 2 (multiply-add) x 64 lanes x 1.85 GHz x 48 "
         "AIV",
         "  HBM reachable               1.50 TB/s  = 1.76 TB/s x 0.85",
-        "  AIC port read             203.50 GB/s  = 110 B/cyc x 1.85 GHz; all 24 together 4.88 "
+        "  AIC port read             157.25 GB/s  = 85 B/cyc x 1.85 GHz; all 24 together 3.77 "
         "TB/s",
         "  one AIV from HBM          118.40 GB/s  = 64 lines x 512 B / 230 ns, at most the port",
         "  one AIV from L2           118.40 GB/s  = 64 lines x 512 B / 150 ns, at most the port",
