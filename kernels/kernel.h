@@ -85,6 +85,7 @@ struct npu_kernel {
     int arg_count;
     const char **axes; // of its grid; none: it takes any
     int axis_count;
+    const npu_expr *calls[NPU_OP_COUNT]; // scalar instructions around each op of a kind
     npu_named_expr *params, *tile, *lets;
     int param_count, tile_count, let_count;
     npu_require *requires_;
@@ -95,6 +96,9 @@ struct npu_kernel {
     int body_count[2];
 };
 
+// parse_op.c: `calls:`, scalar instructions by name of an op.
+npu_status npu_parse_calls(npu_arena *arena, const npu_yaml *map, npu_kernel *kernel,
+                           npu_error *err);
 // parse_op.c: a list of statements. Regions and slots are resolved by name.
 npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu_yaml *list,
                            int depth, const npu_node **nodes, int *count, npu_error *err);

@@ -10,8 +10,8 @@
 
 const char *const npu_access_names[] = {"in", "out", "inout", "out_existing", "no_dep", NULL};
 
-static const char *const kernel_keys[] = {"doc", "engine",  "args",  "grid",    "params", "tile",
-                                          "let", "require", "slots", "program", NULL};
+static const char *const kernel_keys[] = {"doc", "engine", "args",    "grid",  "params",  "tile",
+                                          "let", "calls",  "require", "slots", "program", NULL};
 static const char *const arg_keys[] = {"access", "shape", NULL};
 static const char *const slot_keys[] = {"in", "shape", "dtype", "bytes", "copies", "pad", NULL};
 static const char *const require_keys[] = {"that", "else", NULL};
@@ -288,6 +288,8 @@ static npu_status parse_kernel(npu_arena *arena, const npu_yaml *map, npu_kernel
     if (!status)
         status = parse_named(arena, npu_yaml_get(map, "let"), "a let", false, &kernel->lets,
                              &kernel->let_count, err);
+    if (!status)
+        status = npu_parse_calls(arena, npu_yaml_get(map, "calls"), kernel, err);
     if (!status)
         status = parse_requires(arena, npu_yaml_get(map, "require"), kernel, err);
     if (!status)

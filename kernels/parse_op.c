@@ -21,7 +21,7 @@ static const char *const matmul_keys[] = {"a",   "b",     "to",        "shape",
 static const char *const vec_keys[] = {"op", "in", "out", "shape", "elements", "dtype", NULL};
 static const char *const store_keys[] = {"from", "to", "atomic", NULL};
 static const char *const flag_keys[] = {"flag", "pipe", NULL};
-static const char *const scalar_keys[] = {"ops", "gm", NULL};
+static const char *const scalar_keys[] = {"ops", "gm", "reads", NULL};
 static const char *const prefetch_keys[] = {"from", NULL};
 static const char *const loop_keys[] = {"loop", "do", NULL};
 static const char *const if_keys[] = {"if", "do", "else", NULL};
@@ -351,11 +351,15 @@ static npu_status parse_flag(parser *p, const npu_yaml *map, const char *what, n
 static npu_status parse_scalar(parser *p, const npu_yaml *map, npu_node *node) {
     npu_status status = NPU_OK;
     if (map->count == 0)
-        status = npu_fail(p->err, NPU_BAD_INPUT, map->pos, "scalar needs ops or gm");
+        status = npu_fail(p->err, NPU_BAD_INPUT, map->pos, "scalar needs ops, gm or reads");
     for (int i = 0; i < 2 && !status; i++) {
         const npu_yaml *value = npu_yaml_get(map, scalar_keys[i]);
         if (value != NULL)
             status = npu_parse_expr(p->arena, value, scalar_keys[i], &node->numbers[i], p->err);
+    }
+    if (!status && npu_yaml_get(map, "reads") != NULL) {
+        status = slot_in(p, map, "scalar", "reads", 1u << NPU_UB, &node->reads[0], NULL);
+        node->read_count = 1;
     }
     return status;
 }
@@ -475,5 +479,20 @@ npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu
         status = parse_statement(&p, list->items[i], depth, &out[i]);
     *nodes = out;
     *count = list->count;
+    return status;
+}
+
+npu_status npu_parse_calls(npu_arena *arena, const npu_yaml *map, npu_kernel *kernel,
+                           npu_error *err) {
+    static const char *const names[] = {"load", "extract", "matmul", "vec", "store", NULL};
+    if (map == NULL)
+        return NPU_OK;
+    npu_status status = npu_yaml_keys(map, "calls", names, err);
+    for (int i = 0; i < map->count && !status; i++) {
+        int op = 0; // the ops stand first in npu_op_kind, in this order
+        status = npu_yaml_choice(map->keys[i], "op", names, &op, err);
+        if (!status)
+            status = npu_parse_expr(arena, map->items[i], "calls", &kernel->calls[op], err);
+    }
     return status;
 }

@@ -143,7 +143,7 @@ typedef struct npu_op {
     npu_vec_op vec;
     int64_t m, n, k;    // MATMUL: size computed; EXTRACT, VEC, STORE from L0C: m rows, n columns
     int64_t valid;      // MATMUL: multiply-accumulates that matter (not padding)
-    int64_t scalar_ops; // SCALAR: plain instructions
+    int64_t scalar_ops; // plain instructions: SCALAR does, others are issued by code around them
     int64_t scalar_gm;  // SCALAR: loads or stores to GM, each a round trip
     int flag;           // SIGNAL, WAIT
     npu_gm gm;          // LOAD, STORE, PREFETCH

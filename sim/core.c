@@ -108,7 +108,8 @@ static bool issue(core_state *core, npu_op *op) {
     uint32_t seq = ++p->issued;
     if (seq > depth) // the place it takes became free when that op started
         core->s_time = fmax(core->s_time, p->starts[(seq - depth) % QUEUE]);
-    double cost = all->die->scalar.issue * all->cycle;
+    double cost =
+        (all->die->scalar.issue + (double)op->scalar_ops * all->die->scalar.op) * all->cycle;
     core->s_time += cost;
     core->s_busy += cost;
     queued *q = queue_at(p, seq);
@@ -130,6 +131,18 @@ static bool issue(core_state *core, npu_op *op) {
     return true;
 }
 
+// S waits for what wrote a slot copy; false while that is not known.
+static bool read_back(core_state *core, int slot) {
+    for (int p = 0; p < NPU_PIPE_COUNT; p++) {
+        uint32_t seq = core->slots[slot].written[p];
+        if (seq > core->pipes[p].resolved)
+            return false;
+        if (seq > 0)
+            core->s_time = fmax(core->s_time, finish_of(&core->pipes[p], seq));
+    }
+    return true;
+}
+
 // Ops of the scalar unit itself, in order with its issuing. False while it must wait.
 static bool do_scalar(core_state *core, const npu_op *op) {
     npu_cores *all = core->all;
@@ -146,8 +159,12 @@ static bool do_scalar(core_state *core, const npu_op *op) {
         npu_status status = npu_sdma_prefetch(all->sdma, core->index, &op->gm, at, &all->error);
         if (status)
             npu_core_fail(all, status);
+    } else if (op->reads[0] >= 0 && !read_back(core, op->reads[0])) {
+        return false;
     } else {
         cost += npu_op_cost(all->die, op).busy * all->cycle;
+        if (op->reads[0] >= 0)
+            cost += all->die->scalar.read * all->cycle;
     }
     core->s_time += cost;
     core->s_busy += cost;

@@ -27,6 +27,7 @@ static const npu_die_field head[] = {
     FIELD("scalar.issue", CYCLES, ANY, scalar.issue),
     FIELD("scalar.op", CYCLES, ANY, scalar.op),
     FIELD("scalar.gm", CYCLES, ANY, scalar.gm),
+    FIELD("scalar.read", CYCLES, ANY, scalar.read),
     FIELD("scalar.queue_depth", NONE, CLUSTERS, scalar.queue_depth),
     FIELD("scalar.flag", CYCLES, ANY, scalar.flag),
     FIELD("cube.mac_fp16", MACS, POSITIVE, cube.mac_fp16),

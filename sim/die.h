@@ -39,6 +39,7 @@ typedef struct npu_die {
         double issue;       // S: cycles to issue one op to its pipe
         double op;          // S: cycles of one plain scalar instruction
         double gm;          // S: cycles of one scalar load or store to GM
+        double read;        // S: cycles to read what a vector op left, beyond waiting for it
         double queue_depth; // ops a pipe's queue holds before S stalls
         double flag;        // cycles from a cross-core flag raised to the waiter released
     } scalar;
