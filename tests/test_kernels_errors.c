@@ -106,7 +106,7 @@ static void forms_are_complete(void **state) {
          "k.yaml:5:70: vec takes a shape or elements, not both"},
         {AIV "program: [ vec: { op: add, in: xb, out: xb, shape: [2] } ]\n", NULL,
          "k.yaml:5:52: the shape of a vec needs 2 numbers, not 1"},
-        {AIV "program: [ scalar: {} ]\n", NULL, "k.yaml:5:20: scalar needs ops or gm"},
+        {AIV "program: [ scalar: {} ]\n", NULL, "k.yaml:5:20: scalar needs ops, gm or reads"},
         {AIV "program: [ signal: { flag: 1 } ]\n", NULL,
          "k.yaml:5:20: signal needs the key 'pipe'"},
         {AIV "program: [ {} ]\n", NULL, "k.yaml:5:12: an op must say what it does"},
