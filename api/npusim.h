@@ -89,6 +89,29 @@ typedef struct npusim_validation {
 npu_status npusim_validate(const npusim_validate_options *options, FILE *report, FILE *warn,
                            npusim_validation *found, npu_error *err);
 
+typedef struct npusim_calibrate_options {
+    const char *const *files; // of cases, as in npusim_validate_options
+    int file_count;
+    const char *config;      // as in npusim_input
+    const char *die;         // NULL: "A3"
+    const char *const *fits; // "name,name": the die's fields to fit; none: only report
+    int fit_count;
+    const char *const *bounds; // "name=low..high"; default: a third to three times
+    int bound_count;
+    int jobs;           // simulations at a time; 0: as many as there are processors
+    int evaluations;    // limit of each fit; 0: 200
+    bool no_leave_out;  // do not fit again without each group
+    const char *out;    // die file to write (.yaml), or NULL
+    const char *report; // Markdown file to write, or NULL
+    FILE *progress;     // a terminal that shows how far it is, or NULL
+} npusim_calibrate_options;
+
+// Fits fields of a die to measured cases and prints what came of it to `report`. What is wrong
+// with a case goes to `warn` (may be NULL), one line each; the others are used, the files are
+// written, and the call returns NPU_BAD_INPUT at the end.
+npu_status npusim_calibrate(const npusim_calibrate_options *options, FILE *report, FILE *warn,
+                            npu_error *err);
+
 // The folder of the built-in configs: $NPUSIM_CONFIGS, else beside the executable, else the
 // installed one. Static storage per call site is not used: the path is written into buf.
 npu_status npusim_config_folder(char *buf, int size, npu_error *err);

@@ -104,6 +104,7 @@ int cli_check(int argc, char **argv);
 int cli_die(int argc, char **argv);
 int cli_selftest(int argc, char **argv);
 int cli_validate(int argc, char **argv);
+int cli_calibrate(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 

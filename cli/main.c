@@ -18,9 +18,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", cli_run},           {"check", cli_check}, {"die", cli_die},
-    {"selftest", cli_selftest}, {"bench", cli_bench}, {"plot", cli_plot},
-    {"validate", cli_validate},
+    {"run", cli_run},           {"check", cli_check},         {"die", cli_die},
+    {"selftest", cli_selftest}, {"bench", cli_bench},         {"plot", cli_plot},
+    {"validate", cli_validate}, {"calibrate", cli_calibrate},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -38,6 +38,7 @@ static const char doc[] = "Predict how long a task graph takes on an Ascend A2/A
                           "  die NAME       print a die; --list: all that there are\n"
                           "  selftest       compare a modelled die with its own peaks\n"
                           "  validate       compare predictions with measurements\n"
+                          "  calibrate      fit numbers of a die to measurements\n"
                           "  bench [GRAPH]  measure the simulator itself\n"
                           "  plot DIR       draw the swimlane of a run\n"
                           "  help COMMAND   the same as COMMAND --help\n"

@@ -3,7 +3,7 @@
 # Installs what npusim is built with, from Debian's packages. Does nothing when all is there.
 set -eu
 packages="gcc libc6-dev cmake ninja-build pkg-config libyaml-dev libjansson-dev libsimgrid-dev
-libcmocka-dev gnuplot-nox"
+libnlopt-dev libcmocka-dev gnuplot-nox"
 missing=""
 for p in $packages; do
     dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit.h"
+
+// ---- one calibration -----------------------------------------------------------------------
+
+// The change of the mean error when a parameter of a trial is moved.
+static npu_status probe(npu_predictor *p, int trial, int without, int param, double factor,
+                        double *change, npu_error *err) {
+    double values[NPU_PARAMS_MAX];
+    const npu_param *at = &p->params->list[param];
+    int moved = 0;
+    memcpy(values, p->trials[trial].values, (size_t)p->params->count * sizeof *values);
+    values[param] = npu_param_step(at, values[param], factor);
+    *change = NAN;
+    if (values[param] == p->trials[trial].values[param])
+        return NPU_OK; // at the end of what a die may have
+    npu_status status = npu_predict(p, values, without, &moved, err);
+    if (!status && !p->trials[moved].refused)
+        *change = npu_trial_error(p, moved, without) - npu_trial_error(p, trial, without);
+    return status;
+}
+
+static npu_status probe_all(npu_predictor *p, int trial, int without, npu_sensitivity *of,
+                            npu_error *err) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < p->params->count && !status; i++) {
+        status = probe(p, trial, without, i, 1 - NPU_PROBE, &of[i].less, err);
+        if (!status)
+            status = probe(p, trial, without, i, 1 + NPU_PROBE, &of[i].more, err);
+        // NAN compares false.
+        of[i].determined =
+            fabs(of[i].less) >= NPU_UNDETERMINED || fabs(of[i].more) >= NPU_UNDETERMINED;
+    }
+    return status;
+}
+
+// A parameter that the cases do not determine goes back to what the die had, as far as that
+// costs nothing: the search has left it anywhere.
+static npu_status settle(npu_predictor *p, int *trial, int without, const npu_sensitivity *of,
+                         npu_error *err) {
+    double least = npu_trial_error(p, *trial, without);
+    npu_status status = NPU_OK;
+    for (int i = 0; i < p->params->count && !status; i++) {
+        const npu_param *at = &p->params->list[i];
+        double values[NPU_PARAMS_MAX];
+        int settled = 0;
+        if (of[i].determined || at->before != at->start)
+            continue;
+        memcpy(values, p->trials[*trial].values, (size_t)p->params->count * sizeof *values);
+        values[i] = at->before;
+        status = npu_predict(p, values, without, &settled, err);
+        if (!status && npu_trial_error(p, settled, without) < least + NPU_UNDETERMINED)
+            *trial = settled;
+    }
+    return status;
+}
+
+// The same for all groups and for all but one, so that what is left out judges all of it.
+static npu_status calibrate(npu_predictor *p, int without, int evaluations, int *trial,
+                            npu_sensitivity *of, npu_error *err) {
+    npu_status status = npu_fit(p, without, evaluations, trial, err);
+    if (!status)
+        status = probe_all(p, *trial, without, of, err);
+    if (!status)
+        status = settle(p, trial, without, of, err);
+    return status ? status : probe_all(p, *trial, without, of, err);
+}
+
+// ---- leaving groups out --------------------------------------------------------------------
+
+static bool group_counts(const npu_predictor *p, int group) {
+    for (int i = 0; i < p->cases->figure_count; i++)
+        if (p->fitted[i] && p->cases->cases[p->cases->figures[i].case_].group == group)
+            return true;
+    return false;
+}
+
+// Appends the errors on the group to `all`.
+static npu_status leave_out(npu_predictor *p, int group, int evaluations, npu_left_out *left,
+                            double *all, int *count, npu_error *err) {
+    npu_sensitivity unused[NPU_PARAMS_MAX] = {{0}};
+    npu_status status = calibrate(p, group, evaluations, &left->trial, unused, err);
+    if (!status) // and now the group itself
+        status = npu_predict(p, p->trials[left->trial].values, NPU_ALL_GROUPS, &left->trial, err);
+    if (status)
+        return status;
+    int found = npu_trial_errors(p, left->trial, group, all + *count);
+    left->median = npu_median(all + *count, found);
+    *count += found;
+    return NPU_OK;
+}
+
+static npu_status cross(npu_predictor *p, int evaluations, npu_study *study, double *errors,
+                        npu_error *err) {
+    npu_status status = NPU_OK;
+    int count = 0, groups = 0;
+    for (int g = 0; g < p->cases->group_count; g++)
+        groups += group_counts(p, g);
+    if (groups < 2)
+        return NPU_OK;
+    for (int g = 0; g < p->cases->group_count && !status; g++)
+        if (group_counts(p, g))
+            status = leave_out(p, g, evaluations, &study->groups[g], errors, &count, err);
+    study->crossed = !status;
+    study->left_out = npu_median(errors, count);
+    return status;
+}
+
+// ---- all of it -----------------------------------------------------------------------------
+
+npu_status npu_study_make(npu_predictor *p, int evaluations, bool leave, npu_study *study,
+                          npu_error *err) {
+    double *errors = calloc((size_t)p->cases->figure_count + 1, sizeof *errors);
+    *study = (npu_study){0};
+    study->groups = calloc((size_t)p->cases->group_count + 1, sizeof *study->groups);
+    npu_status status = errors != NULL && study->groups != NULL ? NPU_OK : npu_fail_memory(err);
+    for (int g = 0; g < p->cases->group_count && !status; g++)
+        study->groups[g].trial = -1;
+    bool fits = p->params->count > 0;
+    if (!status && fits && p->fitted_count == 0)
+        status = npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
+                          "nothing to fit to: no figure is of this die or of one with its base");
+    if (!status && fits)
+        status = calibrate(p, NPU_ALL_GROUPS, evaluations, &study->after, study->of, err);
+    if (!status) {
+        study->error = npu_trial_error(p, study->after, NPU_ALL_GROUPS);
+        study->in_sample =
+            npu_median(errors, npu_trial_errors(p, study->after, NPU_ALL_GROUPS, errors));
+    }
+    if (!status && fits && leave)
+        status = cross(p, evaluations, study, errors, err);
+    free(errors);
+    return status;
+}
+
+void npu_study_free(npu_study *study) {
+    free(study->groups);
+    *study = (npu_study){0};
+}
