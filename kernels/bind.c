@@ -301,6 +301,24 @@ static npu_status bind_lets(npu_binder *b, struct npu_bound *bound) {
     return status;
 }
 
+// A kernel that says nothing has the code around ops that its task's file tells of.
+static npu_status bind_calls(npu_binder *b) {
+    const npu_binding *binding = b->binding;
+    npu_status status = NPU_OK;
+    for (int i = 0; npu_call_names[i] != NULL && !status; i++) {
+        for (int k = 0; k < binding->call_count; k++)
+            if (strcmp(binding->calls[k].name, npu_call_names[i]) == 0)
+                b->calls[i] = binding->calls[k].value;
+        if (b->kernel->calls[i] != NULL)
+            status = npu_bind_constant(b, b->kernel->calls[i], "calls", &b->calls[i]);
+        if (!status && (b->calls[i] < 0 || b->calls[i] > INT_MAX))
+            status = npu_fail(b->err, NPU_BAD_INPUT, b->binding->pos,
+                              "kernel '%s': %lld instructions around a %s", b->kernel->name,
+                              (long long)b->calls[i], npu_call_names[i]);
+    }
+    return status;
+}
+
 static npu_status check_requires(npu_binder *b) {
     for (int i = 0; i < b->kernel->require_count; i++) {
         const npu_require *require = &b->kernel->requires_[i];
@@ -395,6 +413,8 @@ static npu_status bind_all(npu_binder *b, npu_program *program, struct npu_bound
                                binding->tile, binding->tile_count);
     if (!status)
         status = bind_lets(b, bound);
+    if (!status)
+        status = bind_calls(b);
     if (!status)
         status = check_requires(b);
     if (!status)

@@ -228,12 +228,8 @@ static npu_status emit_op(emitter *e, const npu_node *node) {
         status = npu_bind_code(e->b, node->acc, &stmt->acc);
     if (!status && node->mode != NULL)
         status = npu_bind_code(e->b, node->mode, &stmt->mode);
-    const npu_expr *calls = e->b->kernel->calls[node->op];
-    if (!status && calls != NULL)
-        status = npu_bind_constant(e->b, calls, "calls", &op->scalar_ops);
-    if (!status && (op->scalar_ops < 0 || op->scalar_ops > INT32_MAX))
-        status = npu_fail(e->b->err, NPU_BAD_INPUT, node->pos, "calls of %lld instructions",
-                          (long long)op->scalar_ops);
+    if (node->op <= NPU_OP_STORE)
+        op->scalar_ops = e->b->calls[node->op];
     bool moves = node->op == NPU_OP_LOAD || node->op == NPU_OP_STORE || node->op == NPU_OP_PREFETCH;
     if (!status && moves)
         status = bind_region(e->b, &node->region, &stmt->region);

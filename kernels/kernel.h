@@ -99,6 +99,7 @@ struct npu_kernel {
 // parse_op.c: `calls:`, scalar instructions by name of an op.
 npu_status npu_parse_calls(npu_arena *arena, const npu_yaml *map, npu_kernel *kernel,
                            npu_error *err);
+extern const char *const npu_call_names[]; // ops that `calls:` may name, as npu_op_kind begins
 // parse_op.c: a list of statements. Regions and slots are resolved by name.
 npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu_yaml *list,
                            int depth, const npu_node **nodes, int *count, npu_error *err);
@@ -158,6 +159,7 @@ typedef struct npu_binder {
     struct npu_known *known;
     int known_count, known_capacity;
     int var_count;
+    int64_t calls[NPU_OP_COUNT]; // scalar instructions around each op of a kind
     npu_error *err;
 } npu_binder;
 

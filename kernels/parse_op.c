@@ -482,15 +482,16 @@ npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu
     return status;
 }
 
+const char *const npu_call_names[] = {"load", "extract", "matmul", "vec", "store", NULL};
+
 npu_status npu_parse_calls(npu_arena *arena, const npu_yaml *map, npu_kernel *kernel,
                            npu_error *err) {
-    static const char *const names[] = {"load", "extract", "matmul", "vec", "store", NULL};
     if (map == NULL)
         return NPU_OK;
-    npu_status status = npu_yaml_keys(map, "calls", names, err);
+    npu_status status = npu_yaml_keys(map, "calls", npu_call_names, err);
     for (int i = 0; i < map->count && !status; i++) {
-        int op = 0; // the ops stand first in npu_op_kind, in this order
-        status = npu_yaml_choice(map->keys[i], "op", names, &op, err);
+        int op = 0;
+        status = npu_yaml_choice(map->keys[i], "op", npu_call_names, &op, err);
         if (!status)
             status = npu_parse_expr(arena, map->items[i], "calls", &kernel->calls[op], err);
     }

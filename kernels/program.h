@@ -66,6 +66,8 @@ typedef struct npu_binding {
     int param_count;
     const npu_setting *tile; // of `tile:`, without the "tile." in front
     int tile_count;
+    const npu_setting *calls; // scalar instructions around ops, for kernels that give none
+    int call_count;
     const npu_axis *grid; // the first axis is the slowest
     int axis_count;
     npu_pos pos; // of the task

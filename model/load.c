@@ -32,8 +32,8 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",   "dispatch", "params", "require",
-                                       "kernels", "tensors", "tasks",    NULL};
+    static const char *const keys[] = {"doc",     "graph",   "dispatch", "calls", "params",
+                                       "require", "kernels", "tensors",  "tasks", NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;

@@ -283,6 +283,18 @@ static npu_status read_grid(npu_build *b, const npu_yaml *map, npu_binding *bind
     return NPU_OK;
 }
 
+// What the file of the task says of the code around ops, else what the graph's own file says.
+static npu_status read_calls(npu_build *b, npu_setting **calls, int *count) {
+    static const char *const names[] = {"load", "extract", "matmul", "vec", "store", NULL};
+    const npu_yaml *map = npu_yaml_get(b->files[b->frame->file].root, "calls");
+    if (map == NULL)
+        map = npu_yaml_get(b->files[0].root, "calls");
+    if (map == NULL)
+        return NPU_OK;
+    npu_status status = npu_yaml_keys(map, "calls", names, b->err);
+    return status ? status : npu_build_settings(b, map, "calls", calls, count);
+}
+
 static npu_status bind(npu_build *b, const npu_yaml *item, const npu_known_kernel *known,
                        npu_task *task) {
     npu_binding binding = {.pos = item->pos};
@@ -293,6 +305,10 @@ static npu_status bind(npu_build *b, const npu_yaml *item, const npu_known_kerne
         return npu_fail_memory(b->err);
     npu_status status =
         npu_build_settings(b, npu_yaml_get(item, "with"), "with", &params, &binding.param_count);
+    npu_setting *calls = NULL;
+    if (status == NPU_OK)
+        status = read_calls(b, &calls, &binding.call_count);
+    binding.calls = calls;
     if (status == NPU_OK)
         status =
             npu_build_settings(b, npu_yaml_get(item, "tile"), "tile", &tile, &binding.tile_count);

@@ -24,6 +24,20 @@ static void instructions_around_an_op_delay_its_issue(void **state) {
     assert_time(end, 400 + 120);
 }
 
+static void a_graph_says_it_for_kernels_that_do_not(void **state) {
+    fixture *f = *state;
+    f->die.scalar.op = 2;
+    double end = run_alone(
+        f, "calls: { vec: 10 * 3 }\n" GRAPH("aiv", WARM, SLOTS, "[" EXP(a, b) "," EXP(a, b) "]"),
+        AIV0);
+    assert_time(end, 60 + 120 + 120);
+    end = run_alone(f,
+                    "calls: { vec: 30 }\n" GRAPH("aiv\n    calls: { vec: 0 }", WARM, SLOTS,
+                                                 "[" EXP(a, b) "," EXP(a, b) "]"),
+                    AIV0);
+    assert_time(end, 120 + 120);
+}
+
 static void s_waits_for_the_value_that_it_reads(void **state) {
     fixture *f = *state;
     f->die.scalar.op = 2;
@@ -54,6 +68,7 @@ static void s_waits_for_a_load_that_is_under_way(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(instructions_around_an_op_delay_its_issue),
+        TEST(a_graph_says_it_for_kernels_that_do_not),
         TEST(s_waits_for_the_value_that_it_reads),
         TEST(s_waits_for_a_load_that_is_under_way),
     };
