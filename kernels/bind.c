@@ -391,6 +391,10 @@ static npu_status bind_slots(npu_binder *b, npu_body *body) {
         slots[i].first = instances;
         instances += slots[i].copies;
     }
+    if (!status && instances > NPU_MAX_INSTANCES)
+        status = npu_fail(b->err, NPU_BAD_INPUT, kernel->pos,
+                          "kernel '%s' has %d copies of slots, and at most %d are possible",
+                          kernel->name, instances, NPU_MAX_INSTANCES);
     body->slots = slots;
     body->slot_count = kernel->slot_count;
     body->instance_count = instances;

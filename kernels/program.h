@@ -109,7 +109,7 @@ typedef struct npu_program {
 npu_status npu_kernel_bind(npu_arena *arena, const npu_kernel *kernel, const npu_binding *binding,
                            npu_program *program, npu_error *err);
 
-enum { NPU_MAX_VARS = 48, NPU_MAX_SLOTS = 32, NPU_MAX_DEPTH = 12 };
+enum { NPU_MAX_VARS = 48, NPU_MAX_SLOTS = 32, NPU_MAX_INSTANCES = 256, NPU_MAX_DEPTH = 12 };
 
 // The ops of one block on one core, in program order. Plain data: copy it to fork it.
 typedef struct npu_stream {

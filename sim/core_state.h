@@ -14,7 +14,7 @@ enum {
     FLAGS = 11,      // cross-core flag ids 0 to 10
     FLAG_MOST = 15,  // a flag counts to 15 (hardware notes 1b)
     FLAG_POSTS = 16, // times remembered of each flag
-    INSTANCES = 256, // slot copies of one program
+    INSTANCES = NPU_MAX_INSTANCES,
 };
 
 typedef struct queued { // an op that S has issued and that has not finished
