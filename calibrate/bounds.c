@@ -10,7 +10,7 @@
 
 static const double WIDE = 3.0; // an unbounded fit goes this factor up and down
 
-static npu_status unknown_name(const char *text, const npu_params *params, npu_error *err) {
+static void unknown_name(const char *text, const npu_params *params, npu_error *err) {
     const char *names[NPU_PARAMS_MAX];
     char hint[512];
     for (int i = 0; i < params->count; i++)
@@ -20,19 +20,20 @@ static npu_status unknown_name(const char *text, const npu_params *params, npu_e
                     npu_did_you_mean_or(text, names, params->count, hint, sizeof hint));
 }
 
-static npu_status find(const char *text, npu_params *params, npu_param **found, npu_error *err) {
+// The parameter that "name=low..high" is about; NULL on failure.
+static npu_param *find(const char *text, npu_params *params, npu_error *err) {
     char name[256];
     const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || strstr(equals, "..") == NULL)
-        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "--bounds is NAME=LOW..HIGH, not '%s'",
-                        text);
-    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    for (int i = 0; i < params->count; i++) {
-        *found = &params->list[i];
-        if (strcmp(params->list[i].name, name) == 0)
-            return NPU_OK;
+    if (equals == NULL || equals == text || strstr(equals, "..") == NULL) {
+        npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "--bounds is NAME=LOW..HIGH, not '%s'", text);
+        return NULL;
     }
-    return unknown_name(name, params, err);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->list[i].name, name) == 0)
+            return &params->list[i];
+    unknown_name(name, params, err);
+    return NULL;
 }
 
 static npu_status parse(const npu_param *p, const char *text, int length, double *value,
@@ -100,10 +101,8 @@ npu_status npu_params_bound(const npu_die *die, const char *const *bounds, int b
                             npu_params *params, npu_error *err) {
     npu_status status = NPU_OK;
     for (int i = 0; i < bound_count && !status; i++) {
-        npu_param *p = NULL;
-        status = find(bounds[i], params, &p, err);
-        if (!status)
-            status = take(p, bounds[i], err);
+        npu_param *p = find(bounds[i], params, err);
+        status = p != NULL ? take(p, bounds[i], err) : NPU_BAD_INPUT;
     }
     for (int i = 0; i < params->count && !status; i++) {
         npu_param *p = &params->list[i];

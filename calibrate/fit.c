@@ -8,7 +8,8 @@
 #include <math.h>
 #include <nlopt.h>
 
-static const double PRECISION = 5e-4; // of a value, as a share
+static const double PRECISION = 1e-3; // of a value, as a share
+static const double EXACT = 1e-4;     // a mean error that needs no better one
 static const double FIRST_STEP = 1.25;
 static const double GAIN = 1e-4; // of the mean error: worth another search from where one ended
 
@@ -71,6 +72,7 @@ static bool set_up(search *s, double *x) {
            nlopt_set_upper_bounds(s->optimizer, high) > 0 &&
            nlopt_set_initial_step(s->optimizer, step) > 0 &&
            nlopt_set_min_objective(s->optimizer, evaluate, s) > 0 &&
+           nlopt_set_stopval(s->optimizer, EXACT) > 0 &&
            nlopt_set_xtol_abs1(s->optimizer, PRECISION) > 0 &&
            nlopt_set_maxeval(s->optimizer, s->left) > 0;
 }
@@ -97,7 +99,7 @@ npu_status npu_fit(npu_predictor *p, int without, int evaluations, int *trial, n
     do {
         before = s.best < 0 ? INFINITY : s.best_error;
         status = run_once(&s);
-    } while (!status && s.left > 0 && before - s.best_error > GAIN);
+    } while (!status && s.left > 0 && s.best_error > EXACT && before - s.best_error > GAIN);
     *trial = s.best;
     return status;
 }

@@ -36,11 +36,14 @@ static char *join(const char *from, const char *to) { // a folder and a file
     size_t levels = *up != '\0';
     for (const char *c = up; *c != '\0'; c++)
         levels += *c == '/';
-    char *path = calloc(3 * levels + strlen(rest) + 1, 1);
-    for (size_t i = 0; i < levels && path != NULL; i++)
-        memcpy(path + 3 * i, "../", 3);
-    if (path != NULL)
-        strcpy(path + 3 * levels, rest);
+    size_t length = strlen(rest), at = 0;
+    char *path = calloc(3 * levels + length + 1, 1);
+    if (path == NULL)
+        return NULL;
+    for (; at < 3 * levels; at++)
+        path[at] = at % 3 == 2 ? '/' : '.';
+    for (size_t i = 0; i < length; i++)
+        path[at + i] = rest[i];
     return path;
 }
 

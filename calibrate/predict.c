@@ -79,12 +79,11 @@ static void take_job(npu_predictor *p, int job, const answer *a, const npu_value
     trial->done[job] = true;
     if (a->status > p->worst) {
         p->worst = a->status;
-        *p->worst_error = a->error;
+        p->worst_error = a->error;
     }
     for (int n = 0, i; (i = npu_job_figure(p->cases, job, n)) >= 0; n++) {
         bool known = !a->status && values[n].error.text[0] == '\0';
         trial->raw[i] = known ? values[n].value : NAN;
-        trial->refused = trial->refused || (!known && p->fitted[i]);
     }
     if (p->current > 0) // the first trial names what is wrong
         return;
@@ -146,7 +145,9 @@ static npu_status run_parts(collector *c, npu_error *err) {
                      .work = run_collected,
                      .done = take_part};
     c->parts = calloc(PARTS, sizeof *c->parts);
-    npu_status status = c->parts != NULL ? NPU_OK : npu_fail_memory(err);
+    npu_status status = NPU_OK;
+    if (c->parts == NULL)
+        return npu_fail_memory(err);
     for (int i = 0; i < pool.jobs && !status; i++) {
         c->parts[i] = calloc(1, pool.result_size);
         if (c->parts[i] == NULL)
@@ -156,7 +157,7 @@ static npu_status run_parts(collector *c, npu_error *err) {
         status = npu_pool_run(&pool, err);
     if (!status)
         status = take_jobs(c, err);
-    for (int i = 0; i < pool.jobs && c->parts != NULL; i++)
+    for (int i = 0; i < pool.jobs; i++)
         free(c->parts[i]);
     free(c->parts);
     return status;
@@ -164,18 +165,16 @@ static npu_status run_parts(collector *c, npu_error *err) {
 
 // Runs the jobs of the list for the current trial.
 static npu_status run_jobs(npu_predictor *p, npu_error *err) {
-    npu_error worst = {{0}};
     collector *c = calloc(1, sizeof *c);
     if (c == NULL)
         return npu_fail_memory(err);
     c->p = p;
     p->worst = NPU_OK;
-    p->worst_error = &worst;
     npu_status status = run_parts(c, err);
     free(c);
     // A case that is wrong is left out; a full disk or memory ends the work.
     if (!status && p->worst > NPU_BAD_INPUT && p->current > 0)
-        status = npu_fail(err, p->worst, (npu_pos){0}, "%s", worst.text);
+        status = npu_fail(err, p->worst, (npu_pos){0}, "%s", p->worst_error.text);
     return status;
 }
 

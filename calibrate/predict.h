@@ -16,7 +16,7 @@ typedef struct npu_trial { // one set of values
     double *values;        // by parameter
     bool *done;            // by job
     double *raw;           // by figure, not yet relative to another; NAN: none
-    bool refused;          // a die may not have these values, or a simulation failed
+    bool refused;          // a die may not have these values
 } npu_trial;
 
 typedef struct npu_predictor {
@@ -35,7 +35,7 @@ typedef struct npu_predictor {
     int *jobs, job_count, most_figures;
     npu_warnings *problems;
     npu_status worst;
-    npu_error *worst_error;
+    npu_error worst_error;
 } npu_predictor;
 
 // The rest is filled by the caller. Simulates all cases on the dies as they are: trial 0. What

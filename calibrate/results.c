@@ -10,7 +10,7 @@ const char *npu_show_change(double change, char *buf, int size) {
     if (isnan(change))
         snprintf(buf, (size_t)size, "-");
     else
-        snprintf(buf, (size_t)size, "%+.2f%%", 100 * change + 0.0); // + 0.0: no "-0.00%" of -0
+        snprintf(buf, (size_t)size, "%+.2f%%", round(1e4 * change) / 100 + 0.0); // no "-0.00%"
     return buf;
 }
 
@@ -89,7 +89,7 @@ static npu_status print_groups(FILE *out, const npu_calibration *c, npu_error *e
             fits ? "      after" : "", c->study.crossed ? "   left out" : "");
     npu_status status = NPU_OK;
     for (int g = 0; g <= p->cases->group_count && !status; g++) {
-        npu_group_medians medians;
+        npu_group_medians medians = {0};
         status = npu_calibration_group(c, g, &medians, err);
         if (!status)
             print_group(out, g < p->cases->group_count ? p->cases->groups[g] : "all", &medians,

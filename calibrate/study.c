@@ -115,26 +115,32 @@ static npu_status cross(npu_predictor *p, int evaluations, npu_study *study, dou
 
 // ---- all of it -----------------------------------------------------------------------------
 
+static npu_status fit_all(npu_predictor *p, int evaluations, npu_study *study, npu_error *err) {
+    if (p->fitted_count == 0)
+        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
+                        "nothing to fit to: no figure is of this die or of one with its base");
+    return calibrate(p, NPU_ALL_GROUPS, evaluations, &study->after, study->of, err);
+}
+
 npu_status npu_study_make(npu_predictor *p, int evaluations, bool leave, npu_study *study,
                           npu_error *err) {
-    double *errors = calloc((size_t)p->cases->figure_count + 1, sizeof *errors);
     *study = (npu_study){0};
     study->groups = calloc((size_t)p->cases->group_count + 1, sizeof *study->groups);
-    npu_status status = errors != NULL && study->groups != NULL ? NPU_OK : npu_fail_memory(err);
-    for (int g = 0; g < p->cases->group_count && !status; g++)
+    if (study->groups == NULL)
+        return npu_fail_memory(err);
+    for (int g = 0; g < p->cases->group_count; g++)
         study->groups[g].trial = -1;
     bool fits = p->params->count > 0;
-    if (!status && fits && p->fitted_count == 0)
-        status = npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
-                          "nothing to fit to: no figure is of this die or of one with its base");
-    if (!status && fits)
-        status = calibrate(p, NPU_ALL_GROUPS, evaluations, &study->after, study->of, err);
-    if (!status) {
-        study->error = npu_trial_error(p, study->after, NPU_ALL_GROUPS);
-        study->in_sample =
-            npu_median(errors, npu_trial_errors(p, study->after, NPU_ALL_GROUPS, errors));
-    }
-    if (!status && fits && leave)
+    npu_status status = fits ? fit_all(p, evaluations, study, err) : NPU_OK;
+    if (status)
+        return status;
+    double *errors = calloc((size_t)p->cases->figure_count + 1, sizeof *errors);
+    if (errors == NULL)
+        return npu_fail_memory(err);
+    study->error = npu_trial_error(p, study->after, NPU_ALL_GROUPS);
+    study->in_sample =
+        npu_median(errors, npu_trial_errors(p, study->after, NPU_ALL_GROUPS, errors));
+    if (fits && leave)
         status = cross(p, evaluations, study, errors, err);
     free(errors);
     return status;
