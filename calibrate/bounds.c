@@ -15,9 +15,8 @@ static void unknown_name(const char *text, const npu_params *params, npu_error *
     char hint[512];
     for (int i = 0; i < params->count; i++)
         names[i] = params->list[i].name;
-    return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
-                    "--bounds names '%s', which is not in --fit%s", text,
-                    npu_did_you_mean_or(text, names, params->count, hint, sizeof hint));
+    npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "--bounds names '%s', which is not in --fit%s", text,
+             npu_did_you_mean_or(text, names, params->count, hint, sizeof hint));
 }
 
 // The parameter that "name=low..high" is about; NULL on failure.
