@@ -91,10 +91,13 @@ static void start_next(npu_launch *l, int at, double dispatched) {
         l->hooks.start(l->hooks.owner, l->row[cores[i]]);
 }
 
-static void first_start(void *owner, int64_t at) {
+enum { UNITS = 1 << 10 }; // more than a die has
+
+// `tag` is task * UNITS + unit: when others were quicker, the task may even be over.
+static void first_start(void *owner, int64_t tag) {
     npu_launch *l = owner;
-    if (l->next_block < l->graph->tasks[l->task].block_num) // others may have been quicker
-        start_next(l, (int)at, l->launched);
+    if (tag / UNITS == l->task && l->next_block < l->graph->tasks[l->task].block_num)
+        start_next(l, (int)(tag % UNITS), l->launched);
 }
 
 static void launch_next(npu_launch *l) {
@@ -110,9 +113,10 @@ static void launch_next(npu_launch *l) {
     int64_t wave = graph->tasks[l->task].block_num;
     if (wave > unit_count(l))
         wave = unit_count(l);
+    assert(wave < UNITS);
     for (int64_t at = 0; at < wave; at++)
         npu_engine_delay(l->engine, l->die->launch.head + (double)(at + 1) * l->die->launch.core,
-                         first_start, l, at);
+                         first_start, l, (int64_t)l->task * UNITS + at);
 }
 
 static void task_ended(void *owner, int64_t tag) {

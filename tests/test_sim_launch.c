@@ -115,6 +115,22 @@ static void a_quick_core_takes_the_block_of_one_that_waits(void **state) {
     done(f);
 }
 
+// Four AIVs are to start at 12 to 18; with 1 ns of work the first ones do all. The next operator is
+// launched before the last of them was due, and gets its own starts only.
+static void a_start_that_came_too_late_is_forgotten(void **state) {
+    (void)state;
+    fixture *f = made_up(2, 1);
+    task(f, "quick", NPU_AIV, 4, 0.1);
+    task(f, "next", NPU_MIX, 2, 100);
+    f->die.launch.tail = 0;
+    run_operators(f);
+    assert_int_equal(f->trace.row_count, 4 + 6);
+    double launched = f->trace.rows[4].dispatch;
+    for (int i = 4; i < 10; i++)
+        assert_true(f->trace.rows[i].start == launched + (i < 7 ? 12 : 14));
+    done(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_start_one_after_the_other),
@@ -122,6 +138,7 @@ int main(void) {
         cmocka_unit_test(a_mix_block_takes_a_cluster),
         cmocka_unit_test(operators_do_not_overlap),
         cmocka_unit_test(a_quick_core_takes_the_block_of_one_that_waits),
+        cmocka_unit_test(a_start_that_came_too_late_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
