@@ -112,8 +112,8 @@ typedef struct npusim_calibrate_options {
 npu_status npusim_calibrate(const npusim_calibrate_options *options, FILE *report, FILE *warn,
                             npu_error *err);
 
-// The folder of the built-in configs: $NPUSIM_CONFIGS, else beside the executable, else the
-// installed one. Static storage per call site is not used: the path is written into buf.
+// The folder of the built-in configs, into buf: $NPUSIM_CONFIGS, else beside the executable, else
+// the installed one. NPU_IO when there is none.
 npu_status npusim_config_folder(char *buf, int size, npu_error *err);
 
 #endif
