@@ -72,9 +72,6 @@ static void collect(simulation *sim, const npu_die *die, const npu_engine_stats 
     npu_totals *totals = &trace->totals;
     trace->clock_hz = die->trace_clock * 1e9;
     trace->core_hz = die->clock * 1e9;
-    totals->hbm_busy = stats->link_busy[NPU_LINK_HBM];
-    totals->l2_read_busy = stats->link_busy[NPU_LINK_L2_READ];
-    totals->l2_write_busy = stats->link_busy[NPU_LINK_L2_WRITE];
     totals->hbm_peak = npu_die_hbm_rate(die);
     totals->l2_read_peak = die->l2.read;
     totals->events = result->events = stats->delays + stats->flows;

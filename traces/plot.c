@@ -2,15 +2,10 @@
 #include "plot.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-extern char **environ;
+#include "gnuplot.h"
 
 enum { WIDTH = 1800, HEIGHT = 1000, COLOURS = 30, LEGEND_NAME = 30 };
 
@@ -27,18 +22,6 @@ static const char other_colour[] = "#d8cfc0";
 
 _Static_assert(sizeof palette / sizeof *palette == COLOURS, "colours");
 _Static_assert(sizeof shades / sizeof *shades == NPU_SHADE_COUNT, "shades");
-
-// Text between single quotes. Names come from files, so only what gnuplot cannot take for
-// anything else passes.
-static void write_text(FILE *out, const char *text, int most) {
-    fputc('\'', out);
-    for (int i = 0; text[i] != '\0' && i < most; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool plain = c >= ' ' && c < 127 && strchr("'\"\\`@$", c) == NULL;
-        fputc(plain ? c : '_', out);
-    }
-    fputs((int)strlen(text) > most ? "..'" : "'", out);
-}
 
 // Heights in units of one core's lane; the AICPU's lanes are twice as high.
 static double lane_height(npu_lane_kind kind) {
@@ -156,7 +139,7 @@ static void write_bars(const npu_picture *picture, const colouring *c, FILE *out
 static void write_key(FILE *out, const char *colour, const char *name) {
     fprintf(out, ", \\\n  keyentry with boxes fillstyle solid noborder linecolor rgb '%s' title ",
             colour);
-    write_text(out, name, LEGEND_NAME);
+    npu_gnuplot_text(out, name, LEGEND_NAME);
 }
 
 static void write_plot(const npu_picture *picture, const colouring *c, FILE *out) {
@@ -184,7 +167,7 @@ static void write_settings(const npu_picture *picture, FILE *out) {
     fprintf(out, "set terminal pngcairo noenhanced size %d,%d font 'DejaVu Sans,11'\n", WIDTH,
             HEIGHT);
     fputs("set title ", out);
-    write_text(out, picture->title, 120);
+    npu_gnuplot_text(out, picture->title, 120);
     fputs(" font ',15'\nset xlabel 'time (us)'\n", out);
     fprintf(out, "set xrange [0:%.3f]\nset yrange [%.2f:-0.5]\n",
             picture->span > 0 ? picture->span : 1, lane_top(picture, picture->lane_count) + 0.5);
@@ -210,86 +193,10 @@ npu_status npu_plot_script(const npu_picture *picture, FILE *out, npu_error *err
     return status;
 }
 
-// The first line that gnuplot wrote to its error stream, into buf.
-static void read_complaint(FILE *errors, char *buf, int size) {
-    rewind(errors);
-    while (fgets(buf, size, errors) != NULL) {
-        buf[strcspn(buf, "\n")] = '\0';
-        char *text = buf + strspn(buf, " \t^");
-        if (*text != '\0' && strncmp(text, "plot $bars", 10) != 0) { // not the echoed command
-            memmove(buf, text, strlen(text) + 1);
-            return;
-        }
-    }
-    buf[0] = '\0';
-}
-
-// Runs gnuplot on the open files; returns errno-like reasons of starting it, and its status.
-static int run_gnuplot(FILE *script, int png, FILE *errors, int *wait_status) {
-    char *const args[] = {"gnuplot", "-d", NULL}; // -d: no start-up file of the user's
-    posix_spawn_file_actions_t actions;
-    int reason = posix_spawn_file_actions_init(&actions);
-    if (reason != 0)
-        return reason;
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(&actions, png, STDOUT_FILENO);
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
-    pid_t child = 0;
-    if (reason == 0)
-        reason = posix_spawnp(&child, args[0], &actions, NULL, args, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (reason != 0)
-        return reason;
-    while (waitpid(child, wait_status, 0) < 0)
-        if (errno != EINTR)
-            return errno;
-    return 0;
-}
-
-static npu_status judge(int reason, int wait_status, FILE *errors, npu_error *err) {
-    if (reason == ENOENT ||
-        (reason == 0 && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127))
-        return npu_fail(err, NPU_IO, (npu_pos){0},
-                        "swimlane.png needs the program gnuplot, which is not in PATH");
-    if (reason != 0)
-        return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot run gnuplot: %s", strerror(reason));
-    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
-        return NPU_OK;
-    char complaint[512];
-    read_complaint(errors, complaint, (int)sizeof complaint);
-    return npu_fail(err, NPU_IO, (npu_pos){0}, "gnuplot failed: %s",
-                    complaint[0] != '\0' ? complaint : "it gave no reason");
+static npu_status write_script(const void *picture, FILE *out, npu_error *err) {
+    return npu_plot_script(picture, out, err);
 }
 
 npu_status npu_plot_png(const npu_picture *picture, const char *png, npu_error *err) {
-    // Files instead of pipes: nothing can block, and a gnuplot that dies sends no signal here.
-    FILE *script = tmpfile();
-    FILE *errors = tmpfile();
-    int target = open(png, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    npu_status status = NPU_OK;
-    if (target < 0)
-        status = npu_fail(err, NPU_IO, (npu_pos){.file = png}, "cannot write: %s", strerror(errno));
-    else if (script == NULL || errors == NULL)
-        status = npu_fail(err, NPU_IO, (npu_pos){0}, "cannot make a temporary file: %s",
-                          strerror(errno));
-    if (status == NPU_OK)
-        status = npu_plot_script(picture, script, err);
-    if (status == NPU_OK) {
-        rewind(script);
-        int wait_status = 0;
-        int reason = run_gnuplot(script, target, errors, &wait_status);
-        status = judge(reason, wait_status, errors, err);
-    }
-    if (script != NULL)
-        fclose(script);
-    if (errors != NULL)
-        fclose(errors);
-    if (target >= 0 && close(target) != 0 && status == NPU_OK)
-        status = npu_fail(err, NPU_IO, (npu_pos){.file = png}, "cannot write: %s", strerror(errno));
-    if (target >= 0 && status != NPU_OK)
-        unlink(png);
-    return status;
+    return npu_gnuplot_png(write_script, picture, "swimlane.png", png, err);
 }

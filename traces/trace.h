@@ -68,9 +68,8 @@ typedef struct npu_totals {
     // memory system
     double l2_hit_bytes, l2_miss_bytes; // of whole lines touched by loads
     double hbm_read_bytes, hbm_write_bytes;
-    double l2_read_busy, l2_write_busy, hbm_busy; // ns
-    double hbm_peak, l2_read_peak;                // bytes per ns the die could move
-    int64_t events;                               // engine callbacks
+    double hbm_peak, l2_read_peak; // bytes per ns the die could move
+    int64_t events;                // engine callbacks
 } npu_totals;
 
 typedef struct npu_trace {

@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "gnuplot.h"
 #include "output.h"
 
-extern char **environ;
-
-enum { WIDTH = 1200, HEIGHT = 1000, COLOURS = 12 };
+enum { WIDTH = 1200, HEIGHT = 1000, COLOURS = 12, LEGEND_NAME = 120 };
 
 static const char *const palette[COLOURS] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728",
                                              "#9467bd", "#8c564b", "#e377c2", "#7f7f7f",
                                              "#bcbd22", "#17becf", "#0b3c7d", "#a04000"};
-
-// ---- what is drawn -------------------------------------------------------------------------
-
-// Text between single quotes. Names come from files, so only what gnuplot cannot take for
-// anything else passes.
-static void write_text(FILE *out, const char *text) {
-    fputc('\'', out);
-    for (int i = 0; text[i] != '\0'; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool plain = c >= ' ' && c < 127 && strchr("'\"\\`@$", c) == NULL;
-        fputc(plain ? c : '_', out);
-    }
-    fputc('\'', out);
-}
 
 // Times in us, rates in GB/s, cycles and counts as they are. Ratios have no place here.
 static double drawn(const npu_figure *f, double value) {
@@ -101,7 +80,7 @@ npu_status npu_scatter_script(const npu_cases *cases, FILE *out, npu_error *err)
         fprintf(out,
                 ", \\\n  $group%d with points pointtype %d pointsize 1.1 linecolor rgb '%s' title ",
                 group, 4 + group / COLOURS % 10, palette[group % COLOURS]);
-        write_text(out, cases->groups[group]);
+        npu_gnuplot_text(out, cases->groups[group], LEGEND_NAME);
     }
     fputs("\n", out);
     return fflush(out) == 0 && !ferror(out)
@@ -109,66 +88,10 @@ npu_status npu_scatter_script(const npu_cases *cases, FILE *out, npu_error *err)
                : npu_fail(err, NPU_IO, (npu_pos){0}, "cannot write the commands for gnuplot");
 }
 
-// ---- gnuplot -------------------------------------------------------------------------------
-
-// Runs it on open files, without a shell. 0, or the errno of starting it.
-static int run_gnuplot(FILE *script, int png, FILE *errors, int *wait_status) {
-    char *const args[] = {"gnuplot", "-d", NULL}; // -d: no start-up file of the user's
-    posix_spawn_file_actions_t actions;
-    pid_t child = 0;
-    int reason = posix_spawn_file_actions_init(&actions);
-    if (reason != 0)
-        return reason;
-    reason = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(&actions, png, STDOUT_FILENO);
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
-    if (reason == 0)
-        reason = posix_spawnp(&child, args[0], &actions, NULL, args, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    while (reason == 0 && waitpid(child, wait_status, 0) < 0)
-        reason = errno != EINTR ? errno : 0;
-    return reason;
-}
-
-static npu_status judge(int reason, int wait_status, FILE *errors, npu_error *err) {
-    bool missing = reason == 0 && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127;
-    if (reason == ENOENT || missing)
-        return npu_fail(err, NPU_IO, (npu_pos){0},
-                        "the plot needs the program gnuplot, which is not in PATH");
-    if (reason != 0)
-        return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot run gnuplot: %s", strerror(reason));
-    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
-        return NPU_OK;
-    char complaint[512] = "";
-    rewind(errors);
-    size_t n = fread(complaint, 1, sizeof complaint - 1, errors);
-    complaint[n] = '\0';
-    return npu_fail(err, NPU_IO, (npu_pos){0}, "gnuplot failed: %s",
-                    complaint[0] != '\0' ? complaint : "it gave no reason");
+static npu_status write_script(const void *cases, FILE *out, npu_error *err) {
+    return npu_scatter_script(cases, out, err);
 }
 
 npu_status npu_scatter_png(const npu_cases *cases, const char *png, npu_error *err) {
-    FILE *script = tmpfile(), *errors = tmpfile();
-    int target = open(png, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    npu_status status = NPU_OK;
-    if (target < 0 || script == NULL || errors == NULL)
-        status = npu_fail(err, NPU_IO, (npu_pos){0}, "cannot write %s: %s",
-                          target < 0 ? png : "a temporary file", strerror(errno));
-    if (!status)
-        status = npu_scatter_script(cases, script, err);
-    if (!status) {
-        rewind(script);
-        int wait_status = 0;
-        int reason = run_gnuplot(script, target, errors, &wait_status);
-        status = judge(reason, wait_status, errors, err);
-    }
-    if (script != NULL)
-        fclose(script);
-    if (errors != NULL)
-        fclose(errors);
-    if (target >= 0 && close(target) != 0 && !status)
-        status = npu_fail(err, NPU_IO, (npu_pos){0}, "cannot write %s: %s", png, strerror(errno));
-    return status;
+    return npu_gnuplot_png(write_script, cases, "the plot", png, err);
 }
