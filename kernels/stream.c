@@ -86,8 +86,8 @@ static npu_status set_numbers(const npu_stmt *stmt, const int64_t *n, npu_op *op
         return status ? status : check_range(stmt, "gm", n[1], 0, INT32_MAX, err);
     case NPU_OP_SIGNAL:
     case NPU_OP_WAIT:
-        op->flag = (int)n[0]; // CrossCore flags have the ids 0 to 10
-        return check_range(stmt, "the flag", n[0], 0, 10, err);
+        op->flag = (int)n[0];
+        return check_range(stmt, "the flag", n[0], 0, NPU_FLAGS - 1, err);
     default:
         return NPU_OK;
     }

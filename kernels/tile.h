@@ -97,7 +97,7 @@ extern const char *const npu_engine_type_names[];   // "aic", "aiv", "mix", "dum
 extern const char *const npu_vec_op_names[];        // "add" ...
 int npu_dtype_bytes(npu_dtype dtype);
 
-enum { NPU_MAX_RANK = 5, NPU_OP_SLOTS = 4 };
+enum { NPU_MAX_RANK = 5, NPU_OP_SLOTS = 4, NPU_FLAGS = 11 }; // CrossCore flags: ids 0 to 10
 
 // Global memory touched by one op: rows[0] x rows[1] runs of `run` contiguous bytes. Run
 // (i, j) starts at address + i * stride[0] + j * stride[1].

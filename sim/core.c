@@ -115,11 +115,9 @@ static bool issue(core_state *core, npu_op *op) {
     queued *q = queue_at(p, seq);
     op->same_banks = op->reads[0] >= 0 && op->reads[1] >= 0 && op->reads[0] != op->reads[1] &&
                      core->bank_group[op->reads[0]] == core->bank_group[op->reads[1]];
-    npu_cost fixed = npu_op_cost(all->die, op);
     *q = (queued){.kind = op->kind,
                   .ready = core->s_time,
-                  .busy = fixed.busy * all->cycle,
-                  .latency = fixed.latency * all->cycle,
+                  .busy = npu_op_cycles(all->die, op) * all->cycle,
                   .flag = op->flag,
                   .gm = op->gm,
                   .atomic = op->atomic,
@@ -162,7 +160,7 @@ static bool do_scalar(core_state *core, const npu_op *op) {
     } else if (op->reads[0] >= 0 && !read_back(core, op->reads[0])) {
         return false;
     } else {
-        cost += npu_op_cost(all->die, op).busy * all->cycle;
+        cost += npu_op_cycles(all->die, op) * all->cycle;
         if (op->reads[0] >= 0)
             cost += all->die->scalar.read * all->cycle;
     }
@@ -216,7 +214,7 @@ static bool resolve_fixed(core_state *core, npu_pipe which) {
     p->starts[++p->started % QUEUE] = start;
     p->free = start + q->busy;
     p->busy += q->busy;
-    npu_core_resolve(core, which, start + q->busy + q->latency);
+    npu_core_resolve(core, which, start + q->busy);
     return true;
 }
 

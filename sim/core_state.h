@@ -11,7 +11,6 @@
 enum {
     QUEUE = 64,      // places in a pipe's queue; the die's depth is at most this
     HISTORY = 256,   // finish times a pipe remembers
-    FLAGS = 11,      // cross-core flag ids 0 to 10
     FLAG_MOST = 15,  // a flag counts to 15 (hardware notes 1b)
     FLAG_POSTS = 16, // times remembered of each flag
     INSTANCES = NPU_MAX_INSTANCES,
@@ -21,7 +20,7 @@ typedef struct queued { // an op that S has issued and that has not finished
     npu_op_kind kind;
     double ready;                 // ns, when S issued it, or later as far as is known
     uint32_t dep[NPU_PIPE_COUNT]; // per pipe: the op that must finish and has not, 0 = none
-    double busy, latency;         // ns, ops of fixed cost
+    double busy;                  // ns, ops of fixed cost
     int flag;
     // transfers
     npu_gm gm;
@@ -79,9 +78,9 @@ typedef struct core_state {
     int pending_events;            // timers and flows of this block under way
     bool waking;                   // another core has changed a flag; also between blocks
     bool advancing;
-    flag_line raised[FLAGS]; // by this core
-    flag_line taken[FLAGS];  // by this core: it has waited for them
-    npu_op_kind held;        // what a pipe of this core was held at last: SIGNAL or WAIT
+    flag_line raised[NPU_FLAGS]; // by this core
+    flag_line taken[NPU_FLAGS];  // by this core: it has waited for them
+    npu_op_kind held;            // what a pipe of this core was held at last: SIGNAL or WAIT
     int held_flag;
     uint32_t row_ops;
     int64_t read_bytes, write_bytes;

@@ -31,7 +31,7 @@ static bool reads_two_tiles(npu_vec_op op) {
            op == NPU_VEC_SELECT;
 }
 
-static npu_cost vec_cost(const npu_die *die, const npu_op *op) {
+static double vec_cycles(const npu_die *die, const npu_op *op) {
     const npu_vec_cost *c = &die->vector.ops[op->vec];
     double bytes = (double)(op->m * op->n * npu_dtype_bytes(op->dtype));
     double row_bytes = (double)(op->n * npu_dtype_bytes(op->dtype));
@@ -42,33 +42,31 @@ static npu_cost vec_cost(const npu_die *die, const npu_op *op) {
     if (op->same_banks && reads_two_tiles(op->vec))
         per_repeat = fmax(per_repeat, die->vector.bank_conflict);
     double partial = fmod(row_bytes, die->vector.bytes) != 0 ? die->vector.partial_row : 0;
-    double busy = c->startup + repeats * per_repeat + (double)op->m * c->per_row + partial;
-    return (npu_cost){busy, 0};
+    return c->startup + repeats * per_repeat + (double)op->m * c->per_row + partial;
 }
 
-npu_cost npu_op_cost(const npu_die *die, const npu_op *op) {
-    npu_cost cost = {0, 0};
+double npu_op_cycles(const npu_die *die, const npu_op *op) {
+    double cycles = 0;
     switch (op->kind) {
     case NPU_OP_EXTRACT:
-        cost.busy = (double)(op->m * op->n * npu_dtype_bytes(op->dtype)) /
-                        (op->buffer == NPU_L0A ? die->mte1.l0a : die->mte1.l0b) +
-                    die->mte1.issue;
+        cycles = (double)(op->m * op->n * npu_dtype_bytes(op->dtype)) /
+                     (op->buffer == NPU_L0A ? die->mte1.l0a : die->mte1.l0b) +
+                 die->mte1.issue;
         break;
     case NPU_OP_MATMUL:
-        cost.busy = matmul_cycles(die, op);
+        cycles = matmul_cycles(die, op);
         break;
     case NPU_OP_VEC:
-        cost = vec_cost(die, op);
+        cycles = vec_cycles(die, op);
         break;
     case NPU_OP_SCALAR:
-        cost.busy =
-            (double)op->scalar_ops * die->scalar.op + (double)op->scalar_gm * die->scalar.gm;
+        cycles = (double)op->scalar_ops * die->scalar.op + (double)op->scalar_gm * die->scalar.gm;
         break;
     default:
         break;
     }
-    assert(cost.busy >= 0 && cost.latency >= 0);
-    return cost;
+    assert(cycles >= 0);
+    return cycles;
 }
 
 double npu_fixpipe_cycles(const npu_die *die, int64_t m, int64_t n) {

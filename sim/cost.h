@@ -6,16 +6,11 @@
 #include "die.h"
 #include "tile.h"
 
-typedef struct npu_cost {
-    double busy;    // cycles the pipe cannot take the next op
-    double latency; // cycles on top until a dependent op can start
-} npu_cost;
-
+// Cycles the pipe cannot take the next op; an op that depends on this one starts after them.
 // EXTRACT: bytes / rate + issue. MATMUL: head + fractals. VEC: repeats (slower when both
 // sources share a bank group), rows, partial rows and the start-up, which every instruction pays.
-// SCALAR:
-// instructions and GM round trips. Others cost nothing here.
-npu_cost npu_op_cost(const npu_die *die, const npu_op *op);
+// SCALAR: instructions and GM round trips. Others cost nothing here.
+double npu_op_cycles(const npu_die *die, const npu_op *op);
 // Draining an m x n tile of L0C through FIXPIPE: fixed + m * (max(row floor, 4 n / bytes) + odd
 // * (odd part of ceil(n / 8) - 1)).
 double npu_fixpipe_cycles(const npu_die *die, int64_t m, int64_t n);

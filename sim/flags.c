@@ -73,7 +73,7 @@ static bool held(core_state *core, npu_op_kind kind, int flag) {
 }
 
 bool npu_core_raise(core_state *core, int flag, double *at) {
-    assert(flag >= 0 && flag < FLAGS);
+    assert(flag >= 0 && flag < NPU_FLAGS);
     flag_line *line = &core->raised[flag];
     double when = *at;
     if (line->count >= FLAG_MOST && // room for one more came when this one was taken:
@@ -86,7 +86,7 @@ bool npu_core_raise(core_state *core, int flag, double *at) {
 }
 
 bool npu_core_take(core_state *core, int flag, double *at) {
-    assert(flag >= 0 && flag < FLAGS);
+    assert(flag >= 0 && flag < NPU_FLAGS);
     flag_line *line = &core->taken[flag];
     double when = 0;
     if (!peers_not_before(core, true, flag, line->count, &when))
