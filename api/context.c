@@ -42,7 +42,7 @@ static npu_status load(npu_context *context, const npusim_input *input, npu_erro
     if (status)
         return status;
     snprintf(folder, sizeof folder, "%s/kernels", context->config);
-    npu_graph_options options = {folder, input->sets, input->set_count};
+    npu_graph_options options = {folder, input->sets, input->set_count, 0};
     status = npu_graph_load(input->graph, &options, &context->graph, &context->warnings, err);
     if (status)
         return status;

@@ -160,7 +160,7 @@ static npu_pipe pipe_of(const emitter *e, const npu_node *node) {
 static npu_status bind_op_dtype(emitter *e, const npu_node *node, npu_op *op) {
     if (node->dtype != NULL)
         return npu_bind_dtype(e->b, node->dtype, node->dtype_pos, &op->dtype);
-    if (node->op == NPU_OP_LOAD || node->op == NPU_OP_STORE || node->op == NPU_OP_PREFETCH)
+    if (npu_op_in_gm(node->op))
         op->dtype = e->b->binding->windows[node->region.arg].dtype;
     else if (node->read_count > 0)
         op->dtype = e->slots[node->reads[0]].dtype;
@@ -230,8 +230,8 @@ static npu_status emit_op(emitter *e, const npu_node *node) {
         status = npu_bind_code(e->b, node->mode, &stmt->mode);
     if (node->op <= NPU_OP_STORE)
         op->scalar_ops = e->b->calls[node->op];
-    bool moves = node->op == NPU_OP_LOAD || node->op == NPU_OP_STORE || node->op == NPU_OP_PREFETCH;
-    if (!status && moves)
+    op->set = node->set;
+    if (!status && npu_op_in_gm(node->op))
         status = bind_region(e->b, &node->region, &stmt->region);
     return status;
 }

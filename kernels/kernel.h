@@ -46,9 +46,11 @@ typedef struct npu_node { // a statement as written
     const char *dtype;                   // as written, NULL when absent
     npu_pos dtype_pos;
     npu_region_ast region;
-    // EXTRACT, VEC: m n. MATMUL: m n k valid_m valid_n valid_k. SCALAR: ops gm. SIGNAL: flag.
+    // EXTRACT, VEC: m n. MATMUL: m n k valid_m valid_n valid_k. SCALAR: ops gm. SIGNAL, WAIT:
+    // flag. NOTIFY, AWAIT: value.
     const npu_expr *numbers[NPU_OP_NUMBERS];
     const npu_expr *acc;
+    bool set;             // NOTIFY: the value replaces the counter's
     const npu_expr *mode; // LOAD: bypass. STORE: atomic. MATMUL: unit_flag
 } npu_node;
 
@@ -100,6 +102,22 @@ struct npu_kernel {
 npu_status npu_parse_calls(npu_arena *arena, const npu_yaml *map, npu_kernel *kernel,
                            npu_error *err);
 extern const char *const npu_call_names[]; // ops that `calls:` may name, as npu_op_kind begins
+typedef struct npu_parser {
+    npu_arena *arena;
+    const npu_kernel *kernel;
+    npu_error *err;
+} npu_parser;
+
+// parse_ref.c
+// The expression in [text, end); `pos` is where it stands.
+npu_status npu_parse_piece(npu_parser *p, const char *text, const char *end, npu_pos pos,
+                           const npu_expr **expr);
+npu_status npu_parse_region(npu_parser *p, const npu_yaml *node, npu_region_ast *region);
+// The slot a text names; "xb[...]" is a part of it, then *whole (may be NULL) is false.
+npu_status npu_parse_slot(npu_parser *p, const npu_yaml *node, int *slot, bool *whole);
+// The slot under `key`, which must be in one of the `allowed` buffers (a bit each).
+npu_status npu_parse_slot_in(npu_parser *p, const npu_yaml *map, const char *what, const char *key,
+                             unsigned allowed, int *slot, bool *whole);
 // parse_op.c: a list of statements. Regions and slots are resolved by name.
 npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu_yaml *list,
                            int depth, const npu_node **nodes, int *count, npu_error *err);

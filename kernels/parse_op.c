@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From YAML to statements: loops, ifs and ops.
-#include <ctype.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kernel.h"
@@ -23,6 +21,9 @@ static const char *const store_keys[] = {"from", "to", "atomic", NULL};
 static const char *const flag_keys[] = {"flag", "pipe", NULL};
 static const char *const scalar_keys[] = {"ops", "gm", "reads", NULL};
 static const char *const prefetch_keys[] = {"from", NULL};
+static const char *const notify_keys[] = {"to", "add", "set", NULL};
+static const char *const await_keys[] = {"at", "value", NULL};
+static const char *const drain_keys[] = {NULL};
 static const char *const loop_keys[] = {"loop", "do", NULL};
 static const char *const if_keys[] = {"if", "do", "else", NULL};
 
@@ -36,166 +37,18 @@ static const op_form forms[NPU_OP_COUNT] = {
     [NPU_OP_WAIT] = {"wait", flag_keys},
     [NPU_OP_SCALAR] = {"scalar", scalar_keys},
     [NPU_OP_PREFETCH] = {"prefetch", prefetch_keys},
+    [NPU_OP_NOTIFY] = {"notify", notify_keys},
+    [NPU_OP_AWAIT] = {"await", await_keys},
+    [NPU_OP_DRAIN] = {"drain", drain_keys},
 };
-static const char *const statement_names[] = {"load",     "extract", "matmul", "vec",
-                                              "store",    "signal",  "wait",   "scalar",
-                                              "prefetch", "loop",    "if",     NULL};
-
-typedef struct parser {
-    npu_arena *arena;
-    const npu_kernel *kernel;
-    npu_error *err;
-} parser;
-
-// ---- regions ---------------------------------------------------------------------------
-
-// The end of one piece of `text`: the next of `stops` outside brackets; a colon that belongs
-// to a `?` does not stop it.
-static const char *piece_end(const char *text, const char *stops) {
-    int depth = 0, questions = 0;
-    for (; *text != '\0'; text++) {
-        if (*text == '(' || *text == '[')
-            depth++;
-        else if (depth > 0 && (*text == ')' || *text == ']'))
-            depth--;
-        else if (depth == 0 && *text == '?')
-            questions++;
-        else if (depth == 0 && *text == ':' && questions > 0)
-            questions--;
-        else if (depth == 0 && strchr(stops, *text) != NULL)
-            break;
-    }
-    return text;
-}
-
-static npu_status piece_expr(parser *p, const char *text, const char *end, npu_pos pos,
-                             const npu_expr **expr) {
-    const char *copy = npu_arena_text(p->arena, text, (size_t)(end - text));
-    return copy == NULL ? npu_fail_memory(p->err)
-                        : npu_expr_parse(p->arena, copy, pos, expr, p->err);
-}
-
-static bool blank(const char *text, const char *end) {
-    while (text < end && isspace((unsigned char)*text))
-        text++;
-    return text == end;
-}
-
-static npu_status parse_dim(parser *p, const char *text, const char *end, npu_pos pos,
-                            npu_region_dim *dim) {
-    const char *colon = piece_end(text, ",]:");
-    if (colon >= end || *colon != ':')
-        return piece_expr(p, text, end, pos, &dim->start);
-    if (blank(text, colon) && blank(colon + 1, end))
-        return NPU_OK;
-    npu_status status = piece_expr(p, text, colon, pos, &dim->start);
-    if (!status)
-        status = piece_expr(p, colon + 1, end, npu_pos_right(pos, colon + 1 - text), &dim->length);
-    return status;
-}
-
-static npu_status find_arg(parser *p, const char *name, npu_pos pos, int *arg) {
-    const char *names[64];
-    int count = 0;
-    for (int i = 0; i < p->kernel->arg_count; i++) {
-        if (strcmp(p->kernel->args[i].name, name) == 0) {
-            *arg = i;
-            return NPU_OK;
-        }
-        if (count < 64)
-            names[count++] = p->kernel->args[i].name;
-    }
-    char hint[128];
-    return npu_fail(p->err, NPU_BAD_INPUT, pos, "kernel '%s' has no argument '%s'%s",
-                    p->kernel->name, name, npu_did_you_mean(name, names, count, hint, sizeof hint));
-}
-
-static npu_status parse_region(parser *p, const npu_yaml *node, npu_region_ast *region) {
-    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a region", p->err);
-    if (status)
-        return status;
-    const char *text = node->text;
-    const char *open = strchr(text, '[');
-    size_t length = strlen(text);
-    if (open == NULL || length == 0 || text[length - 1] != ']')
-        return npu_fail(p->err, NPU_BAD_INPUT, node->pos,
-                        "a region is written 'x[start : length, ...]', not '%s'", text);
-    const char *stop = open;
-    while (stop > text && isspace((unsigned char)stop[-1]))
-        stop--;
-    const char *name = npu_arena_text(p->arena, text, (size_t)(stop - text));
-    if (name == NULL)
-        return npu_fail_memory(p->err);
-    region->pos = node->pos;
-    status = find_arg(p, name, node->pos, &region->arg);
-    for (const char *at = open + 1; !status;) {
-        const char *end = piece_end(at, ",]");
-        if (region->rank == NPU_MAX_RANK)
-            return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "a region has at most %d dimensions",
-                            NPU_MAX_RANK);
-        status = parse_dim(p, at, end, npu_pos_right(node->pos, at - text),
-                           &region->dims[region->rank++]);
-        if (!status && *end != ',' && end[1] != '\0')
-            status = npu_fail(p->err, NPU_BAD_INPUT, npu_pos_right(node->pos, end + 1 - text),
-                              "'%s' goes on after its region", text);
-        if (*end != ',')
-            break;
-        at = end + 1;
-    }
-    return status;
-}
-
-// ---- slots -----------------------------------------------------------------------------
-
-// The slot a text names; "xb[...]" is a part of it.
-static npu_status find_slot(parser *p, const npu_yaml *node, int *slot, bool *whole) {
-    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a slot", p->err);
-    if (status)
-        return status;
-    size_t length = strcspn(node->text, "[");
-    const char *names[NPU_MAX_SLOTS];
-    for (int i = 0; i < p->kernel->slot_count; i++) {
-        names[i] = p->kernel->slots[i].name;
-        if (strlen(names[i]) == length && strncmp(names[i], node->text, length) == 0) {
-            *slot = i;
-            if (whole != NULL)
-                *whole = node->text[length] == '\0';
-            return NPU_OK;
-        }
-    }
-    char hint[128];
-    return npu_fail(p->err, NPU_BAD_INPUT, node->pos, "unknown slot '%s'%s", node->text,
-                    npu_did_you_mean(node->text, names, p->kernel->slot_count, hint, sizeof hint));
-}
-
-// The slot under `key`, which must be in one of the `allowed` buffers (a bit each).
-static npu_status slot_in(parser *p, const npu_yaml *map, const char *what, const char *key,
-                          unsigned allowed, int *slot, bool *whole) {
-    const npu_yaml *node = NULL;
-    npu_status status = npu_yaml_need(map, what, key, &node, p->err);
-    if (!status)
-        status = find_slot(p, node, slot, whole);
-    if (status)
-        return status;
-    npu_buffer buffer = p->kernel->slots[*slot].buffer;
-    if (allowed & (1u << buffer))
-        return NPU_OK;
-    char takes[64] = "";
-    for (int i = 0; i < NPU_BUFFER_COUNT; i++) {
-        size_t used = strlen(takes);
-        if (allowed & 1u << i)
-            snprintf(takes + used, sizeof takes - used, "%s%s", used > 0 ? " or " : "",
-                     npu_buffer_names[i]);
-    }
-    return npu_fail(p->err, NPU_BAD_INPUT, node->pos,
-                    "%s cannot use slot '%s' in %s as '%s'; it takes %s", what,
-                    p->kernel->slots[*slot].name, npu_buffer_names[buffer], key, takes);
-}
+static const char *const statement_names[] = {"load",   "extract", "matmul", "vec",      "store",
+                                              "signal", "wait",    "scalar", "prefetch", "notify",
+                                              "await",  "drain",   "loop",   "if",       NULL};
 
 // ---- ops -------------------------------------------------------------------------------
 
-static npu_status numbers_in(parser *p, const npu_yaml *list, const char *what, int want, int at,
-                             npu_node *node) {
+static npu_status numbers_in(npu_parser *p, const npu_yaml *list, const char *what, int want,
+                             int at, npu_node *node) {
     npu_status status = npu_yaml_want(list, NPU_YAML_LIST, what, p->err);
     if (!status && list->count != want)
         status = npu_fail(p->err, NPU_BAD_INPUT, list->pos, "%s needs %d numbers, not %d", what,
@@ -206,7 +59,7 @@ static npu_status numbers_in(parser *p, const npu_yaml *list, const char *what, 
 }
 
 // true, false or an expression: often a kernel's parameter decides.
-static npu_status parse_mode(parser *p, const npu_yaml *map, const char *key, npu_node *node) {
+static npu_status parse_mode(npu_parser *p, const npu_yaml *map, const char *key, npu_node *node) {
     const npu_yaml *value = npu_yaml_get(map, key);
     if (value == NULL)
         return NPU_OK;
@@ -219,22 +72,23 @@ static npu_status parse_mode(parser *p, const npu_yaml *map, const char *key, np
     return npu_expr_parse(p->arena, text, value->pos, &node->mode, p->err);
 }
 
-static npu_status parse_load(parser *p, const npu_yaml *map, npu_node *node) {
+static npu_status parse_load(npu_parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *from = NULL;
     npu_status status = npu_yaml_need(map, "load", "from", &from, p->err);
     if (!status)
-        status = parse_region(p, from, &node->region);
+        status = npu_parse_region(p, from, &node->region);
     if (!status)
-        status =
-            slot_in(p, map, "load", "to", 1u << NPU_L1 | 1u << NPU_UB, &node->write, &node->whole);
+        status = npu_parse_slot_in(p, map, "load", "to", 1u << NPU_L1 | 1u << NPU_UB, &node->write,
+                                   &node->whole);
     return status ? status : parse_mode(p, map, "bypass", node);
 }
 
-static npu_status parse_extract(parser *p, const npu_yaml *map, npu_node *node) {
-    npu_status status = slot_in(p, map, "extract", "from", 1u << NPU_L1, &node->reads[0], NULL);
+static npu_status parse_extract(npu_parser *p, const npu_yaml *map, npu_node *node) {
+    npu_status status =
+        npu_parse_slot_in(p, map, "extract", "from", 1u << NPU_L1, &node->reads[0], NULL);
     if (!status)
-        status = slot_in(p, map, "extract", "to", 1u << NPU_L0A | 1u << NPU_L0B, &node->write,
-                         &node->whole);
+        status = npu_parse_slot_in(p, map, "extract", "to", 1u << NPU_L0A | 1u << NPU_L0B,
+                                   &node->write, &node->whole);
     node->read_count = 1;
     const npu_yaml *shape = npu_yaml_get(map, "shape");
     if (!status && shape != NULL)
@@ -242,13 +96,15 @@ static npu_status parse_extract(parser *p, const npu_yaml *map, npu_node *node) 
     return status;
 }
 
-static npu_status parse_matmul(parser *p, const npu_yaml *map, npu_node *node) {
+static npu_status parse_matmul(npu_parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *shape = NULL;
-    npu_status status = slot_in(p, map, "matmul", "a", 1u << NPU_L0A, &node->reads[0], NULL);
+    npu_status status =
+        npu_parse_slot_in(p, map, "matmul", "a", 1u << NPU_L0A, &node->reads[0], NULL);
     if (!status)
-        status = slot_in(p, map, "matmul", "b", 1u << NPU_L0B, &node->reads[1], NULL);
+        status = npu_parse_slot_in(p, map, "matmul", "b", 1u << NPU_L0B, &node->reads[1], NULL);
     if (!status)
-        status = slot_in(p, map, "matmul", "to", 1u << NPU_L0C, &node->write, &node->whole);
+        status =
+            npu_parse_slot_in(p, map, "matmul", "to", 1u << NPU_L0C, &node->write, &node->whole);
     node->read_count = 2;
     if (!status)
         status = npu_yaml_need(map, "matmul", "shape", &shape, p->err);
@@ -263,7 +119,7 @@ static npu_status parse_matmul(parser *p, const npu_yaml *map, npu_node *node) {
     return status ? status : parse_mode(p, map, "unit_flag", node);
 }
 
-static npu_status parse_vec_inputs(parser *p, const npu_yaml *in, npu_node *node) {
+static npu_status parse_vec_inputs(npu_parser *p, const npu_yaml *in, npu_node *node) {
     int count = in->kind == NPU_YAML_LIST ? in->count : 1;
     if (count > NPU_OP_SLOTS)
         return npu_fail(p->err, NPU_BAD_INPUT, in->pos, "vec reads at most %d slots, not %d",
@@ -271,7 +127,7 @@ static npu_status parse_vec_inputs(parser *p, const npu_yaml *in, npu_node *node
     npu_status status = NPU_OK;
     for (int i = 0; i < count && !status; i++) {
         const npu_yaml *item = in->kind == NPU_YAML_LIST ? in->items[i] : in;
-        status = find_slot(p, item, &node->reads[i], NULL);
+        status = npu_parse_slot(p, item, &node->reads[i], NULL);
         if (!status && p->kernel->slots[node->reads[i]].buffer != NPU_UB)
             status = npu_fail(p->err, NPU_BAD_INPUT, item->pos,
                               "vec works in ub, and slot '%s' is in %s",
@@ -282,7 +138,7 @@ static npu_status parse_vec_inputs(parser *p, const npu_yaml *in, npu_node *node
     return status;
 }
 
-static npu_status parse_vec_size(parser *p, const npu_yaml *map, npu_node *node) {
+static npu_status parse_vec_size(npu_parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *shape = npu_yaml_get(map, "shape");
     const npu_yaml *elements = npu_yaml_get(map, "elements");
     if (shape != NULL && elements != NULL)
@@ -297,7 +153,7 @@ static npu_status parse_vec_size(parser *p, const npu_yaml *map, npu_node *node)
                   : npu_parse_expr(p->arena, elements, "elements", &node->numbers[1], p->err);
 }
 
-static npu_status parse_vec(parser *p, const npu_yaml *map, npu_node *node) {
+static npu_status parse_vec(npu_parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *op = NULL;
     int choice = 0;
     npu_status status = npu_yaml_need(map, "vec", "op", &op, p->err);
@@ -305,7 +161,7 @@ static npu_status parse_vec(parser *p, const npu_yaml *map, npu_node *node) {
         status = npu_yaml_choice(op, "vec op", npu_vec_op_names, &choice, p->err);
     node->vec = (npu_vec_op)choice;
     if (!status)
-        status = slot_in(p, map, "vec", "out", 1u << NPU_UB, &node->write, &node->whole);
+        status = npu_parse_slot_in(p, map, "vec", "out", 1u << NPU_UB, &node->write, &node->whole);
     const npu_yaml *in = npu_yaml_get(map, "in");
     if (!status && in != NULL)
         status = parse_vec_inputs(p, in, node);
@@ -324,19 +180,19 @@ static npu_status parse_vec(parser *p, const npu_yaml *map, npu_node *node) {
     return status;
 }
 
-static npu_status parse_store(parser *p, const npu_yaml *map, npu_node *node) {
+static npu_status parse_store(npu_parser *p, const npu_yaml *map, npu_node *node) {
     const npu_yaml *to = NULL;
-    npu_status status =
-        slot_in(p, map, "store", "from", 1u << NPU_L0C | 1u << NPU_UB, &node->reads[0], NULL);
+    npu_status status = npu_parse_slot_in(p, map, "store", "from", 1u << NPU_L0C | 1u << NPU_UB,
+                                          &node->reads[0], NULL);
     node->read_count = 1;
     if (!status)
         status = npu_yaml_need(map, "store", "to", &to, p->err);
     if (!status)
-        status = parse_region(p, to, &node->region);
+        status = npu_parse_region(p, to, &node->region);
     return status ? status : parse_mode(p, map, "atomic", node);
 }
 
-static npu_status parse_flag(parser *p, const npu_yaml *map, const char *what, npu_node *node) {
+static npu_status parse_flag(npu_parser *p, const npu_yaml *map, const char *what, npu_node *node) {
     const npu_yaml *flag = NULL, *pipe = NULL;
     npu_status status = npu_yaml_need(map, what, "flag", &flag, p->err);
     if (!status)
@@ -348,7 +204,7 @@ static npu_status parse_flag(parser *p, const npu_yaml *map, const char *what, n
     return status;
 }
 
-static npu_status parse_scalar(parser *p, const npu_yaml *map, npu_node *node) {
+static npu_status parse_scalar(npu_parser *p, const npu_yaml *map, npu_node *node) {
     npu_status status = NPU_OK;
     if (map->count == 0)
         status = npu_fail(p->err, NPU_BAD_INPUT, map->pos, "scalar needs ops, gm or reads");
@@ -358,13 +214,40 @@ static npu_status parse_scalar(parser *p, const npu_yaml *map, npu_node *node) {
             status = npu_parse_expr(p->arena, value, scalar_keys[i], &node->numbers[i], p->err);
     }
     if (!status && npu_yaml_get(map, "reads") != NULL) {
-        status = slot_in(p, map, "scalar", "reads", 1u << NPU_UB, &node->reads[0], NULL);
+        status = npu_parse_slot_in(p, map, "scalar", "reads", 1u << NPU_UB, &node->reads[0], NULL);
         node->read_count = 1;
     }
     return status;
 }
 
-static npu_status parse_op(parser *p, const npu_yaml *map, npu_node *node) {
+// The counter of a notify or an await: a region of one element.
+static npu_status parse_counter(npu_parser *p, const npu_yaml *map, const char *what,
+                                const char *key, npu_node *node) {
+    const npu_yaml *at = NULL;
+    npu_status status = npu_yaml_need(map, what, key, &at, p->err);
+    return status ? status : npu_parse_region(p, at, &node->region);
+}
+
+static npu_status parse_notify(npu_parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *add = npu_yaml_get(map, "add"), *set = npu_yaml_get(map, "set");
+    if ((add == NULL) == (set == NULL))
+        return npu_fail(p->err, NPU_BAD_INPUT, map->pos, "notify takes either add or set");
+    node->set = set != NULL;
+    npu_status status = parse_counter(p, map, "notify", "to", node);
+    return status ? status
+                  : npu_parse_expr(p->arena, add != NULL ? add : set, add != NULL ? "add" : "set",
+                                   &node->numbers[0], p->err);
+}
+
+static npu_status parse_await(npu_parser *p, const npu_yaml *map, npu_node *node) {
+    const npu_yaml *value = NULL;
+    npu_status status = parse_counter(p, map, "await", "at", node);
+    if (!status)
+        status = npu_yaml_need(map, "await", "value", &value, p->err);
+    return status ? status : npu_parse_expr(p->arena, value, "value", &node->numbers[0], p->err);
+}
+
+static npu_status parse_op(npu_parser *p, const npu_yaml *map, npu_node *node) {
     const char *name = forms[node->op].name;
     npu_status status = npu_yaml_keys(map, name, forms[node->op].keys, p->err);
     const npu_yaml *from = NULL;
@@ -388,7 +271,12 @@ static npu_status parse_op(parser *p, const npu_yaml *map, npu_node *node) {
         return parse_scalar(p, map, node);
     case NPU_OP_PREFETCH:
         status = npu_yaml_need(map, name, "from", &from, p->err);
-        return status ? status : parse_region(p, from, &node->region);
+        return status ? status : npu_parse_region(p, from, &node->region);
+    case NPU_OP_NOTIFY:
+        return parse_notify(p, map, node);
+    case NPU_OP_AWAIT:
+        return parse_await(p, map, node);
+    case NPU_OP_DRAIN:
     case NPU_OP_COUNT:
         break;
     }
@@ -398,7 +286,7 @@ static npu_status parse_op(parser *p, const npu_yaml *map, npu_node *node) {
 // ---- loops and ifs -----------------------------------------------------------------------
 
 // "i in 0..n"
-static npu_status parse_loop_head(parser *p, const npu_yaml *head, npu_node *node) {
+static npu_status parse_loop_head(npu_parser *p, const npu_yaml *head, npu_node *node) {
     npu_status status = npu_yaml_want(head, NPU_YAML_SCALAR, "loop", p->err);
     if (status)
         return status;
@@ -410,14 +298,14 @@ static npu_status parse_loop_head(parser *p, const npu_yaml *head, npu_node *nod
     node->var = npu_arena_text(p->arena, text, (size_t)loop.name_length);
     if (node->var == NULL)
         return npu_fail_memory(p->err);
-    status = piece_expr(p, loop.first, loop.first + loop.first_length,
-                        npu_pos_right(head->pos, loop.first - text), &node->from);
+    status = npu_parse_piece(p, loop.first, loop.first + loop.first_length,
+                             npu_pos_right(head->pos, loop.first - text), &node->from);
     return status ? status
-                  : piece_expr(p, loop.end, text + strlen(text),
-                               npu_pos_right(head->pos, loop.end - text), &node->to);
+                  : npu_parse_piece(p, loop.end, text + strlen(text),
+                                    npu_pos_right(head->pos, loop.end - text), &node->to);
 }
 
-static npu_status parse_nested(parser *p, const npu_yaml *map, npu_node *node, int depth) {
+static npu_status parse_nested(npu_parser *p, const npu_yaml *map, npu_node *node, int depth) {
     bool loop = node->kind == NPU_STMT_LOOP;
     const char *what = loop ? "a loop" : "an if";
     const npu_yaml *body = NULL;
@@ -438,7 +326,7 @@ static npu_status parse_nested(parser *p, const npu_yaml *map, npu_node *node, i
     return status;
 }
 
-static npu_status parse_statement(parser *p, const npu_yaml *map, int depth, npu_node *node) {
+static npu_status parse_statement(npu_parser *p, const npu_yaml *map, int depth, npu_node *node) {
     npu_status status = npu_yaml_want(map, NPU_YAML_MAP, "an op", p->err);
     if (status)
         return status;
@@ -465,7 +353,7 @@ static npu_status parse_statement(parser *p, const npu_yaml *map, int depth, npu
 
 npu_status npu_parse_block(npu_arena *arena, const npu_kernel *kernel, const npu_yaml *list,
                            int depth, const npu_node **nodes, int *count, npu_error *err) {
-    parser p = {arena, kernel, err};
+    npu_parser p = {arena, kernel, err};
     npu_status status = npu_yaml_want(list, NPU_YAML_LIST, "a program", err);
     if (status)
         return status;

@@ -88,6 +88,10 @@ static npu_status set_numbers(const npu_stmt *stmt, const int64_t *n, npu_op *op
     case NPU_OP_WAIT:
         op->flag = (int)n[0];
         return check_range(stmt, "the flag", n[0], 0, NPU_FLAGS - 1, err);
+    case NPU_OP_NOTIFY:
+    case NPU_OP_AWAIT:
+        op->value = n[0];
+        return NPU_OK;
     default:
         return NPU_OK;
     }
@@ -173,6 +177,12 @@ static npu_status check_fit(const npu_stream *s, const npu_stmt *stmt, const npu
         return status ? status : fit(&slots[stmt->write], op->m * op->n * size, stmt->pos, err);
     case NPU_OP_VEC:
         return fit_vec(slots, stmt, op, err);
+    case NPU_OP_NOTIFY:
+    case NPU_OP_AWAIT:
+        if (npu_gm_bytes(&op->gm) == size)
+            return NPU_OK;
+        return npu_fail(err, NPU_BAD_INPUT, stmt->pos, "a counter is one element, not %lld",
+                        (long long)(npu_gm_bytes(&op->gm) / size));
     default:
         return NPU_OK;
     }
@@ -190,10 +200,9 @@ static npu_status yield_op(npu_stream *s, const npu_stmt *stmt, npu_op *op, npu_
     op->atomic = mode != 0 && op->kind == NPU_OP_STORE;
     op->bypass = mode != 0 && op->kind == NPU_OP_LOAD;
     op->unit_flag = mode != 0 && op->kind == NPU_OP_MATMUL;
-    bool moves = op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE || op->kind == NPU_OP_PREFETCH;
     const struct npu_bound *bound = s->program->bound;
     int64_t last = 1;
-    if (!status && moves)
+    if (!status && npu_op_in_gm(op->kind))
         status = npu_region_eval(&stmt->region, &bound->windows[stmt->region.arg],
                                  bound->arg_names[stmt->region.arg], s->vars, &op->gm, &last, err);
     use_slots(s, stmt, op);

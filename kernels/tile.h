@@ -123,8 +123,17 @@ typedef enum npu_op_kind {
     NPU_OP_WAIT,     // hold the pipe until the flag was raised once more
     NPU_OP_SCALAR,   // work of the scalar unit               S
     NPU_OP_PREFETCH, // hand a GM range to SDMA for L2        S issues, SDMA moves
+    NPU_OP_NOTIFY,   // change a counter in GM, here or on another die       S
+    NPU_OP_AWAIT,    // spin until a counter of this die has a value         S
+    NPU_OP_DRAIN,    // hold S until the stores so far can be seen           S
     NPU_OP_COUNT,
 } npu_op_kind;
+
+// Whether an op of this kind names a region of GM.
+static inline bool npu_op_in_gm(npu_op_kind kind) {
+    return kind == NPU_OP_LOAD || kind == NPU_OP_STORE || kind == NPU_OP_PREFETCH ||
+           kind == NPU_OP_NOTIFY || kind == NPU_OP_AWAIT;
+}
 
 // One op, as a stream yields it. Slot instances are indices into the core's slot copies
 // (0 .. npu_program_instances); -1 marks the unused.
@@ -146,7 +155,9 @@ typedef struct npu_op {
     int64_t scalar_ops; // plain instructions: SCALAR does, others are issued by code around them
     int64_t scalar_gm;  // SCALAR: loads or stores to GM, each a round trip
     int flag;           // SIGNAL, WAIT
-    npu_gm gm;          // LOAD, STORE, PREFETCH
+    bool set;           // NOTIFY: `value` replaces what the counter holds; else it is added
+    int64_t value;      // NOTIFY; AWAIT: at least this
+    npu_gm gm;          // LOAD, STORE, PREFETCH; NOTIFY, AWAIT: the counter
     int line;           // in the kernel's file
 } npu_op;
 

@@ -127,6 +127,7 @@ typedef struct npu_build {
     npu_names func_names, folder_kernels, file_names;
     int next_func_id;
     int64_t next_address;
+    int ranks;
     int64_t steps; // loop iterations and items so far
     uint64_t hash;
 } npu_build;
@@ -137,6 +138,14 @@ npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *inde
 npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count);
 // Reads a file and adds it to the hash. `pos` is where it is named.
 npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu_yaml **root);
+
+// ranks.c: the file with `ranks:` is read once for each of them.
+// Gives the frame the name `rank`, where the graph has ranks.
+npu_status npu_build_rank(npu_build *b);
+// Their number, an expression over the parameters; 1 when `node` is NULL.
+npu_status npu_build_ranks(npu_build *b, const npu_yaml *node);
+// `on_ranks: name`: a tensor of this file, on every rank, with the rank as a first dimension.
+npu_status npu_build_on_ranks(npu_build *b, const npu_yaml *map, npu_tensor *tensor);
 
 // params.c
 npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_override *given,

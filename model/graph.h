@@ -9,6 +9,9 @@
 #include "program.h"
 #include "tile.h"
 
+// Dies share one space of addresses; 64 TiB are each die's.
+enum { NPU_RANK_SHIFT = 46, NPU_MAX_RANKS = 64 };
+
 // What a tensor's bytes are counted as.
 typedef enum npu_class {
     NPU_ACTIVATION,
@@ -28,10 +31,12 @@ typedef struct npu_tensor {
     npu_class class_;
     int storage;     // the tensor whose memory this is a view of; its own index otherwise
     int64_t offset;  // elements from the start of the storage
-    int64_t address; // bytes; storages start on 512 B boundaries, in file order, from 0
+    int64_t address; // bytes; storages start on 512 B boundaries, in file order, from
+                     // rank << NPU_RANK_SHIFT on: an address says on which die it is
     int64_t bytes;   // of the storage's extent; 0 for a view
     bool external;   // exists before the graph runs (weights, caches, inputs)
     bool in_l2;      // `l2: warm`: its lines are in L2 when the run starts
+    int on_ranks;    // the tensor that this one shows on every rank, -1 for all others
     npu_pos pos;
 } npu_tensor;
 
@@ -96,8 +101,10 @@ typedef struct npu_graph {
     int edge_count;
     const npu_func *funcs;
     int func_count;
-    bool operators; // `dispatch: operator`: launched one after the other, not by the AICPU
-    uint64_t hash;  // of every file read and every setting: equal inputs, equal hash
+    bool operators;     // `dispatch: operator`: launched one after the other, not by the AICPU
+    int rank, ranks;    // which of how many dies this is; 0 of 1 without `ranks:`
+    const char *fabric; // what joins them, as written: a name or a path of a .xml; NULL: not said
+    uint64_t hash;      // of every file read and every setting: equal inputs, equal hash
     npu_arena arena;
 } npu_graph;
 
@@ -106,6 +113,7 @@ typedef struct npu_graph_options {
     const char *kernel_folder; // where kernels that the graph does not define are found
     const char *const *sets;   // "name=value" texts of --set
     int set_count;
+    int rank; // the graph of which die of `ranks:`; npu_graph.ranks tells how many there are
 } npu_graph_options;
 
 // Reads a graph file (docs/graphs.md) with everything it includes. On failure *graph is empty.
@@ -124,6 +132,10 @@ typedef struct npu_walls {
     int64_t line;                     // bytes of an L2 line (512)
     int64_t clusters;                 // sync_start limit: blocks <= clusters (MIX, AIC)
 } npu_walls;
+
+// The graphs of all ranks of one file: what one reaches on the others must lie there as it lies
+// here. NPU_BAD_INPUT with the tensor's position.
+npu_status npu_graph_check_ranks(const npu_graph *graphs, int count, npu_error *err);
 
 // The checks before a run: buffer walls with the arithmetic shown, alignment, minimum
 // allocation, short runs, sync_start limits. The first error is returned; warnings go on.

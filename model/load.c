@@ -32,8 +32,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",   "dispatch", "calls", "params",
-                                       "require", "kernels", "tensors",  "tasks", NULL};
+    static const char *const keys[] = {"doc",     "graph",   "dispatch", "ranks",
+                                       "fabric",  "calls",   "params",   "require",
+                                       "kernels", "tensors", "tasks",    NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -84,7 +85,11 @@ static npu_status check_ties(npu_build *b, const npu_yaml *tensors) {
 
 npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count) {
     const npu_yaml *root = b->files[b->frame->file].root;
-    npu_status status = npu_build_params(b, npu_yaml_get(root, "params"), given, given_count);
+    npu_status status = npu_build_rank(b);
+    if (status == NPU_OK)
+        status = npu_build_params(b, npu_yaml_get(root, "params"), given, given_count);
+    if (status == NPU_OK && b->frame == &b->root)
+        status = npu_build_ranks(b, npu_yaml_get(root, "ranks"));
     if (status == NPU_OK)
         status = npu_build_require(b, npu_yaml_get(root, "require"));
     if (status == NPU_OK)
@@ -141,6 +146,14 @@ static npu_status read_dispatch(npu_build *b, npu_graph *graph) {
     return status;
 }
 
+static npu_status read_fabric(npu_build *b, npu_graph *graph) {
+    const npu_yaml *node = npu_yaml_get(b->files[0].root, "fabric");
+    if (node == NULL)
+        return NPU_OK;
+    graph->fabric = node->text;
+    return npu_yaml_want(node, NPU_YAML_SCALAR, "fabric", b->err);
+}
+
 static npu_status read_name(npu_build *b, npu_graph *graph) {
     assert(b->files != NULL && b->file_count > 0);
     const npu_yaml *node = npu_yaml_get(b->files[0].root, "graph");
@@ -167,6 +180,8 @@ static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
         status = read_name(b, graph);
     if (!status)
         status = read_dispatch(b, graph);
+    if (!status)
+        status = read_fabric(b, graph);
     if (status == NPU_OK)
         status = npu_build_frame(b, given, b->options->set_count);
     if (status == NPU_OK && b->task_count == 0)
@@ -206,6 +221,8 @@ static npu_status finish(npu_build *b, npu_graph *graph) {
     graph->arg_count = b->arg_count;
     graph->edge_count = b->edge_count;
     graph->func_count = b->func_count;
+    graph->rank = b->options->rank;
+    graph->ranks = b->ranks;
     graph->hash = b->hash;
     return status;
 }
@@ -230,11 +247,14 @@ static void free_build(npu_build *b) {
 npu_status npu_graph_load(const char *path, const npu_graph_options *options, npu_graph *graph,
                           npu_warnings *warnings, npu_error *err) {
     assert(path != NULL && options != NULL && graph != NULL);
+    assert(options->rank >= 0 && options->rank < NPU_MAX_RANKS);
     npu_error local = {0};
     *graph = (npu_graph){0};
     npu_build b = {.options = options, .warnings = warnings, .arena = &graph->arena};
     b.err = err != NULL ? err : &local;
     b.hash = 14695981039346656037u;
+    b.ranks = 1;
+    b.next_address = (int64_t)options->rank << NPU_RANK_SHIFT;
     npu_status status = read_graph(&b, graph, path);
     if (status == NPU_OK)
         status = finish(&b, graph);
@@ -280,6 +300,7 @@ void npu_graph_check_invariants(const npu_graph *graph) {
         assert(tensor->storage >= 0 && tensor->storage <= i);
         assert(graph->tensors[tensor->storage].storage == tensor->storage);
         assert(tensor->address % NPU_STORAGE_ALIGN == 0);
+        assert(tensor->on_ranks < i && (tensor->on_ranks < 0 || tensor->bytes == 0));
     }
     for (int i = 0; i < graph->arg_count; i++)
         assert(graph->args[i].tensor >= 0 && graph->args[i].tensor < graph->tensor_count);

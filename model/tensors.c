@@ -9,10 +9,11 @@
 const char *const npu_class_names[] = {"activation", "weight", "cache", "handoff", NULL};
 _Static_assert(sizeof npu_class_names / sizeof *npu_class_names == NPU_CLASS_COUNT + 1, "classes");
 
-static const int64_t MAX_MEMORY = (int64_t)1 << 46;
+static const int64_t MAX_MEMORY = (int64_t)1 << NPU_RANK_SHIFT;
 
-static const char *const tensor_keys[] = {"tensor",   "shape", "dtype", "class", "layout",
-                                          "external", "init",  "l2",    "view",  NULL};
+static const char *const tensor_keys[] = {"tensor", "shape",    "dtype", "class",
+                                          "layout", "external", "init",  "l2",
+                                          "view",   "on_ranks", NULL};
 
 static npu_status add_tensor(npu_build *b, const npu_tensor *tensor, const char *base, int arity) {
     npu_status status = npu_add_name(b, &b->tensor_names, &b->tensor_families, "tensor", base,
@@ -121,11 +122,12 @@ static npu_status read_spec(npu_build *b, const npu_yaml *map, npu_tensor *tenso
 
 static npu_status place(npu_build *b, npu_tensor *tensor) {
     int64_t align = NPU_STORAGE_ALIGN;
-    assert(b->next_address % align == 0 && b->next_address <= MAX_MEMORY);
+    int64_t end = ((int64_t)b->options->rank + 1) * MAX_MEMORY;
+    assert(b->next_address % align == 0 && b->next_address <= end);
     tensor->storage = b->tensor_count;
     tensor->address = b->next_address;
     b->next_address += (tensor->bytes + align - 1) / align * align;
-    if (b->next_address > MAX_MEMORY)
+    if (b->next_address > end)
         return npu_fail(b->err, NPU_BAD_INPUT, tensor->pos,
                         "with '%s' the tensors take over 64 TiB", tensor->name);
     return NPU_OK;
@@ -169,6 +171,7 @@ npu_status npu_build_view(npu_build *b, const char *base, const char *full, int 
     memcpy(view.stride, window->stride, sizeof view.stride);
     view.offset = window->offset;
     view.bytes = 0;
+    view.on_ranks = -1;
     view.pos = pos;
     assert(b->tensors[view.storage].storage == view.storage);
     return add_tensor(b, &view, base, arity);
@@ -275,7 +278,7 @@ static npu_status read_view(npu_build *b, const npu_yaml *map, const char *base,
 // ---------------------------------------------------------------- lists and maps
 
 static npu_status read_tensor(npu_build *b, const npu_yaml *name, const npu_yaml *map) {
-    npu_tensor tensor = {.pos = name->pos};
+    npu_tensor tensor = {.on_ranks = -1, .pos = name->pos};
     const char *base = NULL;
     int arity = 0;
     npu_status status = npu_new_name(b, name, "a tensor's name", &base, &tensor.name, &arity);
@@ -289,6 +292,10 @@ static npu_status read_tensor(npu_build *b, const npu_yaml *name, const npu_yaml
             return npu_fail(b->err, NPU_BAD_INPUT, tie->pos,
                             "'%s' is a view and cannot be given from outside", tie->name);
         return read_view(b, map, base, tensor.name, arity, name->pos);
+    }
+    if (npu_yaml_get(map, "on_ranks") != NULL) {
+        status = npu_build_on_ranks(b, map, &tensor);
+        return status == NPU_OK ? add_tensor(b, &tensor, base, arity) : status;
     }
     status = read_spec(b, map, &tensor);
     if (status == NPU_OK && tie != NULL)

@@ -105,6 +105,9 @@ static bool issue(core_state *core, npu_op *op) {
     uint32_t depth = (uint32_t)all->die->scalar.queue_depth;
     if (p->issued - p->started >= depth || p->issued - p->resolved >= QUEUE)
         return false;
+    bool moves = op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE;
+    if (moves && all->dies->ranks > 1 && !npu_core_reaches(core, op, false))
+        return false;
     uint32_t seq = ++p->issued;
     if (seq > depth) // the place it takes became free when that op started
         core->s_time = fmax(core->s_time, p->starts[(seq - depth) % QUEUE]);
@@ -151,7 +154,18 @@ static bool do_scalar(core_state *core, const npu_op *op) {
     } else if (op->kind == NPU_OP_SIGNAL) {
         if (!npu_core_raise(core, op->flag, &core->s_time))
             return false;
+    } else if (op->kind == NPU_OP_NOTIFY) {
+        if (!npu_core_notify(core, op))
+            return false;
+    } else if (op->kind == NPU_OP_AWAIT) {
+        if (!npu_core_await(core, op))
+            return false;
+    } else if (op->kind == NPU_OP_DRAIN) {
+        if (!npu_core_drain(core))
+            return false;
     } else if (op->kind == NPU_OP_PREFETCH) {
+        if (!npu_core_reaches(core, op, true))
+            return false;
         cost += all->die->sdma.issue;
         double at = fmax(core->s_time + cost, npu_engine_now(all->engine));
         npu_status status = npu_sdma_prefetch(all->sdma, core->index, &op->gm, at, &all->error);
@@ -335,7 +349,7 @@ void npu_cores_start(npu_cores *cores, int row) {
 // ----------------------------------------------------------------------------------------
 
 npu_status npu_cores_new(const npu_die *die, const npu_graph *graph, npu_engine *engine,
-                         npu_memory *memory, npu_sdma *sdma, npu_trace *trace,
+                         npu_dies *dies, npu_sdma *sdma, npu_trace *trace,
                          const npu_cores_hooks *hooks, npu_cores **out, npu_error *err) {
     npu_cores *cores = calloc(1, sizeof *cores);
     core_state *states = calloc((size_t)trace->core_count, sizeof *states);
@@ -348,7 +362,8 @@ npu_status npu_cores_new(const npu_die *die, const npu_graph *graph, npu_engine 
     *cores = (npu_cores){.die = die,
                          .graph = graph,
                          .engine = engine,
-                         .memory = memory,
+                         .dies = dies,
+                         .rank = graph->rank,
                          .sdma = sdma,
                          .trace = trace,
                          .hooks = *hooks,

@@ -8,6 +8,7 @@
 #define NPU_CORE_H
 
 #include "die.h"
+#include "dies.h"
 #include "engine.h"
 #include "graph.h"
 #include "memory.h"
@@ -21,9 +22,10 @@ typedef struct npu_cores_hooks {
     void *owner;
 } npu_cores_hooks;
 
-// Everything is borrowed; trace->cores must be filled. Counts into trace->totals.
+// The cores of the die graph->rank. Everything is borrowed; trace->cores must be filled, and
+// dies->memories before the engine runs. Counts into trace->totals.
 npu_status npu_cores_new(const npu_die *die, const npu_graph *graph, npu_engine *engine,
-                         npu_memory *memory, npu_sdma *sdma, npu_trace *trace,
+                         npu_dies *dies, npu_sdma *sdma, npu_trace *trace,
                          const npu_cores_hooks *hooks, npu_cores **cores, npu_error *err);
 // Starts the block of trace->rows[row] on its core, which must be idle. Its pipes' busy
 // times, bytes and ops are added to the row when it ends.
@@ -31,6 +33,8 @@ void npu_cores_start(npu_cores *cores, int row);
 // The first error a block met (a region outside its tensor, a flag nobody raises): the engine
 // is then stopped.
 npu_status npu_cores_result(const npu_cores *cores, npu_error *err);
+// After the run: NPU_BAD_INPUT when cores still spin on counters, with the first few of them.
+npu_status npu_cores_awaited(const npu_counters *counters, npu_error *err);
 void npu_cores_free(npu_cores *cores);
 
 #endif

@@ -77,6 +77,7 @@ typedef struct core_state {
     int16_t bank_group[INSTANCES]; // of UB, in which a slot copy starts
     int pending_events;            // timers and flows of this block under way
     bool waking;                   // another core has changed a flag; also between blocks
+    bool awaiting;                 // S spins on a counter that has not reached its value
     bool advancing;
     flag_line raised[NPU_FLAGS]; // by this core
     flag_line taken[NPU_FLAGS];  // by this core: it has waited for them
@@ -90,7 +91,8 @@ struct npu_cores {
     const npu_die *die;
     const npu_graph *graph;
     npu_engine *engine;
-    npu_memory *memory;
+    npu_dies *dies;
+    int rank;
     npu_sdma *sdma;
     npu_trace *trace;
     npu_cores_hooks hooks;
@@ -126,7 +128,16 @@ void npu_core_resolve(core_state *core, npu_pipe pipe, double finish);
 // transfer.c: does what can be done on a pipe of transfers; true when something changed.
 bool npu_core_transfer(core_state *core, npu_pipe pipe);
 
+// remote.c: ops of S that tell other dies, and wait for them; false while S must wait.
+bool npu_core_notify(core_state *core, const npu_op *op);
+bool npu_core_await(core_state *core, const npu_op *op);
+bool npu_core_drain(core_state *core);
+// An error unless the op's region lies on one die (and, if `here`, on this one).
+bool npu_core_reaches(core_state *core, const npu_op *op, bool here);
+
 // flags.c
+// The core goes on from an event of its own, so that cores never run inside each other.
+void npu_core_wake_soon(core_state *core);
 // Raises a flag of this core at *at (ns, may lie ahead), which becomes later when the count is
 // full until then. False when it is full and nobody has taken the flag yet.
 bool npu_core_raise(core_state *core, int flag, double *at);

@@ -1,68 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine_impl.h"
+#include "module.h"
 
 const char *const npu_engine_names[] = {"fluid", "simgrid", NULL};
 
-#define MODULE_FILE "npusim_simgrid.so"
-#define MODULE_SYMBOL "npu_engine_simgrid"
-
-enum { PATH_BYTES = 4096 };
-
-// The folder of the running executable, without the last slash; "" when unknown.
-static void executable_folder(char *out, size_t size) {
-    ssize_t length = readlink("/proc/self/exe", out, size - 1);
-    out[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(out, '/');
-    if (slash != NULL)
-        *slash = '\0';
-}
-
-// The first folder that has the module: the user's choice, next to the executable (a moved
-// folder), the build tree or an installed prefix, the configured prefix.
-static bool find_module(char *out, size_t size) {
-    char exe[PATH_BYTES];
-    executable_folder(exe, sizeof exe);
-    const char *chosen = getenv("NPUSIM_MODULES");
-    const struct {
-        const char *folder, *below;
-    } places[] = {{chosen, ""}, {exe, ""}, {exe, "/../lib/npusim"}, {NPUSIM_MODULE_DIR, ""}};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (places[i].folder == NULL || places[i].folder[0] == '\0')
-            continue;
-        int length = snprintf(out, size, "%s%s/" MODULE_FILE, places[i].folder, places[i].below);
-        if (length > 0 && (size_t)length < size && access(out, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-// The library behind the module takes tens of ms to load, so only a run that asks for it
-// pays. It is never closed: SimGrid cannot be unloaded.
+// The library behind the module takes tens of ms to load, so only a run that asks for it pays.
 static npu_status load_simgrid(const npu_engine_ops **ops, npu_error *err) {
-    char file[PATH_BYTES];
-    if (!find_module(file, sizeof file))
-        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
-                        "the simgrid engine is not installed: no " MODULE_FILE
-                        " next to the program, in ../lib/npusim or in " NPUSIM_MODULE_DIR
-                        " (NPUSIM_MODULES can name another folder)");
-    void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (module == NULL)
-        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "the simgrid engine cannot be loaded: %s",
-                        dlerror());
-    const npu_engine_ops *found = dlsym(module, MODULE_SYMBOL);
-    if (found == NULL || found->base_size != sizeof(npu_engine))
-        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "%s belongs to another version of npusim",
-                        file);
+    void *found = NULL;
+    npu_status status = npu_simgrid_symbol("npu_engine_simgrid", &found, err);
     *ops = found;
-    return NPU_OK;
+    if (!status && (*ops)->base_size != sizeof(npu_engine))
+        status = npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
+                          "the simgrid engine belongs to another version of npusim");
+    return status;
 }
 
 static void check_net(const npu_net *net) {

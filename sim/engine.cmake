@@ -2,7 +2,9 @@
 set(NPUSIM_MODULE_DIR ${CMAKE_INSTALL_LIBDIR}/npusim)
 
 add_library(npu_engine STATIC ${CMAKE_SOURCE_DIR}/sim/engine.c
-                              ${CMAKE_SOURCE_DIR}/sim/engine_fluid.c)
+                              ${CMAKE_SOURCE_DIR}/sim/engine_fluid.c
+                              ${CMAKE_SOURCE_DIR}/sim/fabric.c
+                              ${CMAKE_SOURCE_DIR}/sim/module.c)
 target_include_directories(npu_engine PUBLIC ${CMAKE_SOURCE_DIR}/sim)
 target_link_libraries(npu_engine PUBLIC npu_base m ${CMAKE_DL_LIBS})
 target_compile_definitions(
@@ -17,7 +19,8 @@ if(NPUSIM_SIMGRID)
     message(WARNING "SimGrid not found (Debian: libsimgrid-dev): building without the simgrid "
                     "engine")
   else()
-    add_library(npusim_simgrid MODULE ${CMAKE_SOURCE_DIR}/sim/engine_simgrid.c)
+    add_library(npusim_simgrid MODULE ${CMAKE_SOURCE_DIR}/sim/engine_simgrid.c
+                                      ${CMAKE_SOURCE_DIR}/sim/fabric_simgrid.c)
     set_target_properties(npusim_simgrid PROPERTIES
       PREFIX "" SUFFIX .so C_VISIBILITY_PRESET hidden
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/npusim)

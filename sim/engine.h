@@ -20,7 +20,7 @@
 
 typedef enum npu_engine_kind { NPU_ENGINE_FLUID, NPU_ENGINE_SIMGRID } npu_engine_kind;
 
-enum { NPU_PATH_LINKS = 8 };
+enum { NPU_PATH_LINKS = 12 };
 
 typedef struct npu_link {
     const char *name;

@@ -15,7 +15,6 @@ static core_state *aiv_of(const core_state *core, int lane) {
     return &core->all->cores[core->all->clusters + 2 * core->cluster + lane];
 }
 
-// The other side goes on from an event of its own, so that cores never run inside each other.
 static void wake(void *owner, int64_t tag) {
     (void)tag;
     core_state *core = owner;
@@ -23,7 +22,7 @@ static void wake(void *owner, int64_t tag) {
     npu_core_advance(core);
 }
 
-static void wake_soon(core_state *core) {
+void npu_core_wake_soon(core_state *core) {
     if (core->row < 0 || core->ending || core->waking)
         return;
     core->waking = true;
@@ -32,11 +31,11 @@ static void wake_soon(core_state *core) {
 
 static void wake_peers(core_state *core) {
     if (core->type == NPU_AIV) {
-        wake_soon(aic_of(core));
+        npu_core_wake_soon(aic_of(core));
         return;
     }
-    wake_soon(aiv_of(core, 0));
-    wake_soon(aiv_of(core, 1));
+    npu_core_wake_soon(aiv_of(core, 0));
+    npu_core_wake_soon(aiv_of(core, 1));
 }
 
 static void add(flag_line *line, double at) {
@@ -109,7 +108,7 @@ static bool may_act(const core_state *mate, const core_state *core) {
         return mate->mixes < core->mixes;
     if (mate->row < 0 || task_of(mate)->engine != NPU_MIX)
         return true; // it will come to it
-    return mate->pending_events > 0 || mate->waking;
+    return mate->pending_events > 0 || mate->waking || mate->awaiting;
 }
 
 // A block can never end when every core that could raise a flag for it has come to rest: it is
@@ -117,7 +116,7 @@ static bool may_act(const core_state *mate, const core_state *core) {
 void npu_core_check_stuck(core_state *core) {
     npu_cores *all = core->all;
     const npu_task *task = task_of(core);
-    if (core->pending_events > 0 || core->waking)
+    if (core->pending_events > 0 || core->waking || core->awaiting)
         return;
     const core_state *mates[3] = {aic_of(core), aiv_of(core, 0), aiv_of(core, 1)};
     for (int i = 0; i < 3 && task->engine == NPU_MIX; i++)

@@ -22,6 +22,9 @@ typedef struct page {
 
 struct npu_memory {
     npu_engine *engine;
+    int rank;
+    int cores;    // of a die
+    int64_t base; // the first address of this die
     npu_totals *totals;
     int64_t line; // bytes, a power of two
     int shift;    // its logarithm
@@ -102,7 +105,8 @@ static void evict_oldest(npu_memory *m) {
     int64_t dirty = __builtin_popcountll(p->dirty) * m->line;
     p->present = p->dirty = 0;
     if (dirty > 0)
-        npu_engine_flow(m->engine, (double)dirty, NPU_PATH_WRITE_BACK, written_back, m, dirty);
+        npu_engine_flow(m->engine, (double)dirty, npu_memory_engine_path(m, NPU_PATH_WRITE_BACK),
+                        written_back, m, dirty);
 }
 
 // What a run, a row or a load touched: lines, of which fetched now, fetched past L2 from a
@@ -213,7 +217,7 @@ static lines touch(npu_memory *m, const npu_gm *gm, int reader, bool dirty) {
     m->now = npu_engine_now(m->engine);
     m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++)
-        touch_rows(m, gm->address + i * gm->stride[0], gm, dirty, &total);
+        touch_rows(m, gm->address - m->base + i * gm->stride[0], gm, dirty, &total);
     assert(total.fresh + total.late + total.crowded <= total.all);
     return total;
 }
@@ -234,6 +238,19 @@ static bool crowded(npu_memory *m, page *p) {
     return p->was_crowded || p->readers > m->crowd;
 }
 
+static int64_t missing_lines(const npu_memory *m, int64_t address, int64_t bytes) {
+    int64_t first = address >> m->shift;
+    int64_t end = ((address + bytes - 1) >> m->shift) + 1;
+    int64_t missing = 0;
+    while (first < end) {
+        int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
+        int64_t count = end - first < PAGE_LINES - in_page ? end - first : PAGE_LINES - in_page;
+        missing += __builtin_popcountll(line_mask(in_page, count) & ~m->pages[at].present);
+        first += count;
+    }
+    return missing;
+}
+
 // What a bypassing load finds: what is resident stays as it is, and so does the order of use.
 static lines look(npu_memory *m, const npu_gm *gm, int reader) {
     lines total = {0};
@@ -241,9 +258,9 @@ static lines look(npu_memory *m, const npu_gm *gm, int reader) {
     m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++) {
         for (int32_t j = 0; j < gm->rows[1]; j++) {
-            int64_t start = gm->address + i * gm->stride[0] + j * gm->stride[1];
+            int64_t start = gm->address - m->base + i * gm->stride[0] + j * gm->stride[1];
             int64_t end = start + gm->run - 1;
-            int64_t fresh = (int64_t)npu_memory_missing(m, start, gm->run) >> m->shift;
+            int64_t fresh = missing_lines(m, start, gm->run);
             total.all += (end >> m->shift) - (start >> m->shift) + 1;
             total.sectors += (end >> m->sector_shift) - (start >> m->sector_shift) + 1;
             if (crowded(m, &m->pages[(start >> m->shift) / PAGE_LINES]))
@@ -255,8 +272,8 @@ static lines look(npu_memory *m, const npu_gm *gm, int reader) {
     return total;
 }
 
-npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, int core, bool bypass) {
-    lines l = bypass ? look(m, gm, core) : touch(m, gm, core, false);
+npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, int reader, bool bypass) {
+    lines l = bypass ? look(m, gm, reader) : touch(m, gm, reader, false);
     // Of a line that is in L2 the sectors asked for cross to the core. A missing one is fetched
     // whole into L2; a load that bypasses it fetches its sectors only.
     double sectors = (double)(l.sectors << m->sector_shift) / (double)l.all;
@@ -277,23 +294,23 @@ double npu_memory_store(npu_memory *m, const npu_gm *gm, bool atomic) {
 }
 
 double npu_memory_missing(const npu_memory *m, int64_t address, int64_t bytes) {
-    int64_t first = address >> m->shift;
-    int64_t end = ((address + bytes - 1) >> m->shift) + 1;
-    int64_t missing = 0;
-    while (first < end) {
-        int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
-        int64_t count = end - first < PAGE_LINES - in_page ? end - first : PAGE_LINES - in_page;
-        missing += __builtin_popcountll(line_mask(in_page, count) & ~m->pages[at].present);
-        first += count;
-    }
-    return (double)(missing * m->line);
+    return (double)(missing_lines(m, address - m->base, bytes) * m->line);
 }
 
 void npu_memory_fill(npu_memory *m, int64_t address, int64_t bytes) {
     lines touched = {0};
     m->now = npu_engine_now(m->engine);
     m->reader = -1;
-    touch_run(m, address, bytes, false, &touched);
+    touch_run(m, address - m->base, bytes, false, &touched);
+}
+
+int npu_memory_reader(const npu_memory *m, int rank, int core) {
+    assert(core >= 0 && core < m->cores);
+    return rank == m->rank ? core : (rank + 1) * m->cores + core;
+}
+
+int npu_memory_engine_path(const npu_memory *m, npu_memory_path kind) {
+    return m->rank * NPU_PATH_COUNT + (int)kind;
 }
 
 // ---- life ----------------------------------------------------------------------------------
@@ -306,7 +323,7 @@ static void warm_up(npu_memory *m, const npu_graph *graph, bool all) {
         if (t->bytes <= 0 || !(t->in_l2 || (all && t->external)))
             continue;
         for (int64_t at = 0; at < t->bytes && m->lines < m->capacity; at += m->line)
-            touch_run(m, t->address + at, 1, false, &warmed);
+            touch_run(m, t->address - m->base + at, 1, false, &warmed);
     }
 }
 
@@ -316,6 +333,9 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
     if (m == NULL)
         return npu_fail_memory(err);
     m->engine = engine;
+    m->rank = graph->rank;
+    m->base = (int64_t)graph->rank << NPU_RANK_SHIFT;
+    m->cores = 3 * (int)die->clusters;
     m->totals = totals;
     m->line = (int64_t)die->l2.line;
     while ((INT64_C(1) << m->shift) < m->line)
@@ -332,8 +352,8 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
     int64_t end = 0;
     for (int i = 0; i < graph->tensor_count; i++) {
         const npu_tensor *t = &graph->tensors[i];
-        if (t->bytes > 0 && t->address + t->bytes > end)
-            end = t->address + t->bytes;
+        if (t->bytes > 0 && t->address - m->base + t->bytes > end)
+            end = t->address - m->base + t->bytes;
     }
     m->page_count = end / (m->line * PAGE_LINES) + 1;
     if (m->page_count < INT32_MAX)

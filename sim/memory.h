@@ -56,8 +56,14 @@ typedef struct npu_touch {
     double late_lines; // whole lines of `late`
 } npu_touch;
 
-// The missing lines become resident, unless the load bypasses L2. `core` is the reader.
-npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, int core, bool bypass);
+// Addresses are those of the graph, with the rank in their upper bits; they must be this die's.
+// The missing lines become resident, unless the load bypasses L2. `reader` is the core, one of
+// another die with a number of its own (npu_memory_reader).
+npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, int reader, bool bypass);
+// The number as which a core of `rank` reads here.
+int npu_memory_reader(const npu_memory *memory, int rank, int core);
+// The engine's path for a kind of transfer with this memory.
+int npu_memory_engine_path(const npu_memory *memory, npu_memory_path kind);
 // Bytes of whole lines a store sends to L2, where they become resident and dirty.
 double npu_memory_store(npu_memory *memory, const npu_gm *gm, bool atomic);
 // Bytes of the lines in [address, address + bytes) that are not resident.

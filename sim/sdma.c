@@ -78,8 +78,9 @@ static void next_chunk(void *owner, int64_t tag) {
     sdma->totals->prefetch_bytes += (int64_t)missing;
     sdma->totals->hbm_read_bytes += missing;
     // Several streams get less together than one alone; who is there is asked for each chunk.
-    int path = running_streams(sdma) > 1 ? NPU_PATH_SDMA_SHARED : NPU_PATH_SDMA;
-    npu_engine_flow(sdma->engine, missing, path, landed, s, bytes);
+    npu_memory_path path = running_streams(sdma) > 1 ? NPU_PATH_SDMA_SHARED : NPU_PATH_SDMA;
+    npu_engine_flow(sdma->engine, missing, npu_memory_engine_path(sdma->memory, path), landed, s,
+                    bytes);
 }
 
 npu_status npu_sdma_prefetch(npu_sdma *sdma, int core, const npu_gm *gm, double at,

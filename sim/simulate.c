@@ -6,57 +6,83 @@
 
 #include "aicpu.h"
 #include "core.h"
+#include "dies.h"
 #include "launch.h"
 #include "memory.h"
 #include "sdma.h"
 
-typedef struct simulation {
-    npu_engine *engine;
+typedef struct simulation simulation;
+
+typedef struct one_die {
+    simulation *all;
+    const npu_graph *graph;
+    npu_trace *trace;
     npu_memory *memory;
     npu_sdma *sdma;
     npu_cores *cores;
     npu_aicpu *aicpu; // one of these two dispatches
     npu_launch *launch;
-} simulation;
+} one_die;
+
+struct simulation {
+    const npu_die *die;
+    npu_engine *engine;
+    npu_dies dies;
+    one_die ranks[NPU_MAX_RANKS];
+};
 
 static void start_block(void *owner, int row) {
-    simulation *sim = owner;
-    npu_cores_start(sim->cores, row);
+    one_die *d = owner;
+    npu_cores_start(d->cores, row);
 }
 
 static void block_done(void *owner, int core) {
-    simulation *sim = owner;
-    if (sim->launch != NULL)
-        npu_launch_done(sim->launch, core);
+    one_die *d = owner;
+    if (d->launch != NULL)
+        npu_launch_done(d->launch, core);
     else
-        npu_aicpu_done(sim->aicpu, core);
+        npu_aicpu_done(d->aicpu, core);
 }
 
-static npu_status build(simulation *sim, const npu_graph *graph, const npu_die *die,
-                        const npu_sim_options *options, npu_trace *trace, npu_error *err) {
-    npu_link links[NPU_LINK_COUNT];
-    npu_path paths[NPU_PATH_COUNT];
-    npu_memory_net(die, links, paths);
-    npu_net net = {links, NPU_LINK_COUNT, paths, NPU_PATH_COUNT};
-    npu_cores_hooks core_hooks = {block_done, sim};
-    npu_aicpu_hooks aicpu_hooks = {start_block, sim};
-    npu_status status = npu_engine_new(options->engine, &net, &sim->engine, err);
+static npu_status build_die(simulation *sim, one_die *d, const npu_sim_options *options,
+                            npu_error *err) {
+    const npu_die *die = sim->die;
+    npu_trace *trace = d->trace;
+    npu_cores_hooks core_hooks = {block_done, d};
+    npu_aicpu_hooks aicpu_hooks = {start_block, d};
+    npu_status status = npu_aicpu_cores(die, trace, err);
     if (!status)
-        status = npu_aicpu_cores(die, trace, err);
+        status = npu_memory_new(die, d->graph, sim->engine, options->l2_warm, &trace->totals,
+                                &d->memory, err);
+    sim->dies.memories[d->graph->rank] = d->memory;
     if (!status)
-        status = npu_memory_new(die, graph, sim->engine, options->l2_warm, &trace->totals,
-                                &sim->memory, err);
+        status = npu_sdma_new(die, sim->engine, d->memory, &trace->totals, trace->core_count,
+                              &d->sdma, err);
     if (!status)
-        status = npu_sdma_new(die, sim->engine, sim->memory, &trace->totals, trace->core_count,
-                              &sim->sdma, err);
-    if (!status)
-        status = npu_cores_new(die, graph, sim->engine, sim->memory, sim->sdma, trace, &core_hooks,
-                               &sim->cores, err);
+        status = npu_cores_new(die, d->graph, sim->engine, &sim->dies, d->sdma, trace, &core_hooks,
+                               &d->cores, err);
     if (status)
         return status;
-    if (graph->operators)
-        return npu_launch_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->launch, err);
-    return npu_aicpu_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->aicpu, err);
+    if (d->graph->operators)
+        return npu_launch_new(die, d->graph, sim->engine, &aicpu_hooks, trace, &d->launch, err);
+    return npu_aicpu_new(die, d->graph, sim->engine, &aicpu_hooks, trace, &d->aicpu, err);
+}
+
+static npu_status build(simulation *sim, const npu_graph *graphs, const npu_fabric *fabric,
+                        const npu_sim_options *options, npu_sim_result *results, npu_error *err) {
+    int ranks = graphs[0].ranks;
+    sim->dies.ranks = ranks;
+    sim->dies.fabric = fabric;
+    npu_status status =
+        npu_dies_engine(sim->die, ranks, fabric, options->engine, &sim->engine, err);
+    if (!status)
+        status = npu_counters_new(sim->engine, &sim->dies.counters, err);
+    for (int r = 0; r < ranks && !status; r++) {
+        assert(graphs[r].rank == r && graphs[r].ranks == ranks);
+        sim->ranks[r] = (one_die){.all = sim, .graph = &graphs[r], .trace = &results[r].trace};
+        status = build_die(sim, &sim->ranks[r], options, err);
+    }
+    return status;
 }
 
 static int by_start(const void *a, const void *b) {
@@ -66,8 +92,8 @@ static int by_start(const void *a, const void *b) {
     return (x->core > y->core) - (x->core < y->core);
 }
 
-static void collect(simulation *sim, const npu_die *die, const npu_engine_stats *stats,
-                    npu_sim_result *result) {
+static void collect(const one_die *d, const npu_engine_stats *stats, npu_sim_result *result) {
+    const npu_die *die = d->all->die;
     npu_trace *trace = &result->trace;
     npu_totals *totals = &trace->totals;
     trace->clock_hz = die->trace_clock * 1e9;
@@ -77,43 +103,81 @@ static void collect(simulation *sim, const npu_die *die, const npu_engine_stats 
     totals->events = result->events = stats->delays + stats->flows;
     result->thread_count = 1 + (int)die->aicpu.schedulers;
     assert(result->thread_count <= NPU_MAX_THREADS);
-    if (sim->aicpu != NULL)
-        npu_aicpu_busy(sim->aicpu, result->thread_busy, result->thread_count);
+    if (d->aicpu != NULL)
+        npu_aicpu_busy(d->aicpu, result->thread_busy, result->thread_count);
     qsort(trace->rows, (size_t)trace->row_count, sizeof *trace->rows, by_start);
+}
+
+static void begin(simulation *sim) {
+    for (int r = 0; r < sim->dies.ranks; r++) {
+        if (sim->ranks[r].launch != NULL)
+            npu_launch_begin(sim->ranks[r].launch);
+        else
+            npu_aicpu_begin(sim->ranks[r].aicpu);
+    }
+}
+
+// What went wrong: a block that failed stopped the engine, so that the dispatchers look stuck, and
+// so do those of dies that wait for one that is; hence the order.
+static npu_status find_result(simulation *sim, npu_error *err) {
+    npu_status status = NPU_OK;
+    for (int r = 0; r < sim->dies.ranks && !status; r++)
+        status = npu_cores_result(sim->ranks[r].cores, err);
+    if (!status)
+        status = npu_cores_awaited(sim->dies.counters, err);
+    for (int r = 0; r < sim->dies.ranks && !status; r++)
+        status = sim->ranks[r].launch != NULL ? npu_launch_result(sim->ranks[r].launch, err)
+                                              : npu_aicpu_result(sim->ranks[r].aicpu, err);
+    return status;
+}
+
+static void free_simulation(simulation *sim) {
+    for (int r = 0; r < sim->dies.ranks; r++) {
+        one_die *d = &sim->ranks[r];
+        npu_launch_free(d->launch);
+        npu_aicpu_free(d->aicpu);
+        npu_cores_free(d->cores);
+        npu_sdma_free(d->sdma);
+        npu_memory_free(d->memory);
+    }
+    npu_counters_free(sim->dies.counters);
+    npu_engine_free(sim->engine);
+    free(sim);
+}
+
+npu_status npu_simulate_ranks(const npu_graph *graphs, const npu_fabric *fabric, const npu_die *die,
+                              const npu_sim_options *options, npu_sim_result *results,
+                              npu_error *err) {
+    int ranks = graphs[0].ranks;
+    assert(ranks >= 1 && ranks <= NPU_MAX_RANKS);
+    for (int r = 0; r < ranks; r++)
+        results[r] = (npu_sim_result){0};
+    simulation *sim = calloc(1, sizeof *sim);
+    if (sim == NULL)
+        return npu_fail_memory(err);
+    sim->die = die;
+    npu_status status = build(sim, graphs, fabric, options, results, err);
+    if (!status) {
+        begin(sim);
+        status = npu_engine_run(sim->engine, err);
+    }
+    if (!status)
+        status = find_result(sim, err);
+    for (int r = 0; r < ranks && !status; r++) {
+        collect(&sim->ranks[r], npu_engine_get_stats(sim->engine), &results[r]);
+        npu_memory_check_invariants(sim->ranks[r].memory);
+        npu_trace_check_invariants(&results[r].trace, &graphs[r]);
+    }
+    free_simulation(sim);
+    for (int r = 0; r < ranks && status; r++)
+        npu_sim_result_free(&results[r]);
+    return status;
 }
 
 npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_sim_options *options,
                         npu_sim_result *result, npu_error *err) {
-    simulation sim = {0};
-    *result = (npu_sim_result){0};
-    npu_status status = build(&sim, graph, die, options, &result->trace, err);
-    if (!status) {
-        if (sim.launch != NULL)
-            npu_launch_begin(sim.launch);
-        else
-            npu_aicpu_begin(sim.aicpu);
-        status = npu_engine_run(sim.engine, err);
-    }
-    // A block that fails stops the engine, so that the dispatcher looks stuck: blame it first.
-    if (!status)
-        status = npu_cores_result(sim.cores, err);
-    if (!status)
-        status = sim.launch != NULL ? npu_launch_result(sim.launch, err)
-                                    : npu_aicpu_result(sim.aicpu, err);
-    if (!status) {
-        collect(&sim, die, npu_engine_get_stats(sim.engine), result);
-        npu_memory_check_invariants(sim.memory);
-        npu_trace_check_invariants(&result->trace, graph);
-    }
-    npu_launch_free(sim.launch);
-    npu_aicpu_free(sim.aicpu);
-    npu_cores_free(sim.cores);
-    npu_sdma_free(sim.sdma);
-    npu_memory_free(sim.memory);
-    npu_engine_free(sim.engine);
-    if (status)
-        npu_sim_result_free(result);
-    return status;
+    assert(graph->ranks == 1);
+    return npu_simulate_ranks(graph, NULL, die, options, result, err);
 }
 
 void npu_sim_result_free(npu_sim_result *result) {

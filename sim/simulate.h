@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a task graph on a die and fills a trace.
+// Runs a task graph on a die, or one per rank on several, and fills a trace of each.
 #ifndef NPU_SIMULATE_H
 #define NPU_SIMULATE_H
 
 #include "die.h"
-#include "engine.h"
+#include "fabric.h"
 #include "graph.h"
 #include "trace.h"
 
@@ -22,7 +22,14 @@ typedef struct npu_sim_result {
     int64_t events; // callbacks of the engine
 } npu_sim_result;
 
-// On failure *result is empty. Free with npu_sim_result_free.
+// `graphs` and `results`: one of each rank, graphs[0].ranks in all; `fabric` is NULL for one rank.
+// All dies are alike and begin at once. On failure the results are empty. Errors: a block that
+// cannot go on, ranks that wait for each other (with who waits for what). Free each result with
+// npu_sim_result_free.
+npu_status npu_simulate_ranks(const npu_graph *graphs, const npu_fabric *fabric, const npu_die *die,
+                              const npu_sim_options *options, npu_sim_result *results,
+                              npu_error *err);
+// The same for a graph of one rank.
 npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_sim_options *options,
                         npu_sim_result *result, npu_error *err);
 void npu_sim_result_free(npu_sim_result *result);

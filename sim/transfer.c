@@ -11,16 +11,38 @@ static bool is_transfer(const queued *q) {
     return q->kind == NPU_OP_LOAD || q->kind == NPU_OP_STORE;
 }
 
+static bool is_remote(const core_state *core, const queued *q) {
+    return npu_rank_of(q->gm.address) != core->all->rank;
+}
+
+// ns to the die that owns what is moved, one way.
+static double way(const core_state *core, const queued *q) {
+    return is_remote(core, q)
+               ? npu_dies_latency(core->all->dies, core->all->rank, npu_rank_of(q->gm.address))
+               : 0;
+}
+
+static npu_memory *memory_of(const core_state *core, const queued *q) {
+    return core->all->dies->memories[npu_rank_of(q->gm.address)];
+}
+
 // The path of each part of a load, and of a store.
-static int path_of(const core_state *core, npu_op_kind kind, int part) {
-    static const npu_memory_path loads[2][3] = {
-        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD},
-        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD},
+static int path_of(const core_state *core, const queued *q, int part) {
+    static const npu_memory_path own[2][4] = {
+        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD, NPU_PATH_AIC_WRITE},
+        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD, NPU_PATH_AIV_WRITE},
     };
+    // What crosses the fabric has no crowds of its own: there the miss is the narrower path.
+    static const npu_remote_path remote[2][4] = {
+        {NPU_REMOTE_AIC_MISS, NPU_REMOTE_AIC_HIT, NPU_REMOTE_AIC_MISS, NPU_REMOTE_AIC_WRITE},
+        {NPU_REMOTE_AIV_MISS, NPU_REMOTE_AIV_HIT, NPU_REMOTE_AIV_MISS, NPU_REMOTE_AIV_WRITE},
+    };
+    const npu_cores *all = core->all;
+    int kind = q->kind == NPU_OP_STORE ? 3 : part;
     bool aiv = core->type == NPU_AIV;
-    if (kind == NPU_OP_STORE)
-        return aiv ? NPU_PATH_AIV_WRITE : NPU_PATH_AIC_WRITE;
-    return (int)loads[aiv][part];
+    if (!is_remote(core, q))
+        return npu_memory_engine_path(all->dies->memories[all->rank], own[aiv][kind]);
+    return npu_dies_path(all->dies, all->rank, npu_rank_of(q->gm.address), remote[aiv][kind]);
 }
 
 // ---- asking ------------------------------------------------------------------------------------
@@ -39,15 +61,27 @@ static double ask_load(core_state *core, npu_pipe which, queued *q, double now) 
     const npu_die *die = all->die;
     const npu_core_port *port = core->type == NPU_AIC ? &die->aic : &die->aiv;
     pipe_state *p = &core->pipes[which];
-    npu_touch t = npu_memory_load(all->memory, &q->gm, core->index, q->bypass);
+    npu_memory *memory = memory_of(core, q);
+    npu_touch t = npu_memory_load(memory, &q->gm, npu_memory_reader(memory, all->rank, core->index),
+                                  q->bypass);
+    double there = 2 * way(core, q); // and back
+    double miss = die->l2.miss_latency + there, hit = die->l2.hit_latency + there;
     q->bytes[0] = t.miss;
     q->bytes[1] = t.hit + t.late;
     q->bytes[2] = t.crowd;
     double window = port->outstanding * die->l2.line;
-    p->window = fmax(p->window, now) + ((t.miss + t.crowd + t.late_lines) * die->l2.miss_latency +
-                                        t.hit * die->l2.hit_latency) /
-                                           window;
-    return t.miss + t.crowd + t.late > 0 ? die->l2.miss_latency : die->l2.hit_latency;
+    p->window =
+        fmax(p->window, now) + ((t.miss + t.crowd + t.late_lines) * miss + t.hit * hit) / window;
+    return t.miss + t.crowd + t.late > 0 ? miss : hit;
+}
+
+// What is sent to another die is in flight until that has answered; here a store is posted.
+static void ask_remote_store(core_state *core, npu_pipe which, const queued *q, double now) {
+    const npu_die *die = core->all->die;
+    const npu_core_port *port = core->type == NPU_AIC ? &die->aic : &die->aiv;
+    pipe_state *p = &core->pipes[which];
+    double answer = die->l2.hit_latency + 2 * way(core, q);
+    p->window = fmax(p->window, now) + q->bytes[0] * answer / (port->outstanding * die->l2.line);
 }
 
 // The transfer is asked for now: its lines are looked up, and the pipe is taken for as long as
@@ -61,8 +95,10 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
     if (q->kind == NPU_OP_LOAD) {
         latency = ask_load(core, which, q, now);
     } else {
-        q->bytes[0] = npu_memory_store(all->memory, &q->gm, q->atomic);
+        q->bytes[0] = npu_memory_store(memory_of(core, q), &q->gm, q->atomic);
         q->bytes[1] = q->bytes[2] = 0;
+        if (is_remote(core, q))
+            ask_remote_store(core, which, q, now);
         if (which == NPU_PIPE_FIXPIPE) { // the drain of L0C is the instruction
             issue = q->busy;
             first = die->fixpipe.fixed * all->cycle;
@@ -71,8 +107,7 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
     q->began = now;
     q->first_at = now + first + latency;
     q->last_at = now + issue + latency;
-    if (q->kind == NPU_OP_LOAD)
-        q->last_at = fmax(q->last_at, core->pipes[which].window);
+    q->last_at = fmax(q->last_at, core->pipes[which].window);
     core->pipes[which].free = now + issue;
 }
 
@@ -85,8 +120,9 @@ static bool ask_next(core_state *core, npu_pipe which) {
     if (!npu_core_ready(core, q))
         return false;
     double now = npu_engine_now(core->all->engine), at = fmax(q->ready, p->free);
-    if (q->kind == NPU_OP_LOAD) // the window is full until its first lines are back
-        at = fmax(at, p->window - core->all->die->l2.miss_latency);
+    // The window is full until its first lines are back.
+    if (q->kind == NPU_OP_LOAD || (q->kind == NPU_OP_STORE && is_remote(core, q)))
+        at = fmax(at, p->window - core->all->die->l2.miss_latency - 2 * way(core, q));
     if (q->kind == NPU_OP_WAIT && !npu_core_take(core, q->flag, &at))
         return false;
     if (is_transfer(q) && at > now + NPU_ENGINE_TIE) {
@@ -111,7 +147,7 @@ static void move(core_state *core, npu_pipe which, queued *q) {
     int part = q->bytes[0] > 0 ? 0 : q->bytes[1] > 0 ? 1 : 2;
     double bytes = q->bytes[part];
     q->bytes[part] = 0;
-    npu_engine_flow(core->all->engine, bytes, path_of(core, q->kind, part), moved, core, which);
+    npu_engine_flow(core->all->engine, bytes, path_of(core, q, part), moved, core, which);
 }
 
 static void first_byte(void *owner, int64_t tag) {
@@ -126,8 +162,8 @@ static void finish_transfer(core_state *core, npu_pipe which, queued *q, double 
     p->busy += end - fmax(q->began, p->finish);
     p->flowing = false;
     npu_core_resolve(core, which, end);
-    if (q->kind == NPU_OP_STORE) // others see it once L2 has answered
-        p->visible = fmax(p->visible, end + core->all->die->l2.hit_latency);
+    if (q->kind == NPU_OP_STORE) // others see it once L2 has it, and we know by its answer
+        p->visible = fmax(p->visible, end + core->all->die->l2.hit_latency + 2 * way(core, q));
 }
 
 static void moved(void *owner, int64_t tag) {

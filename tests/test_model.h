@@ -66,7 +66,7 @@ static inline void write_file(const char *name, const char *text) {
 
 // Loads g.yaml again; the kernel folder is the current one.
 static inline npu_status load_sets(fixture *f, const char *const *sets, int count) {
-    npu_graph_options options = {".", sets, count};
+    npu_graph_options options = {".", sets, count, 0};
     npu_graph_free(&f->graph);
     npu_warnings_free(&f->warnings);
     f->err.text[0] = '\0';

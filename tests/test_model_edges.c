@@ -208,7 +208,7 @@ static void one_task_may_use_a_tensor_twice(void **state) {
 // The o-projection of a decode layer: two seeds of edges, loops and a join.
 static void the_output_projection_has_its_edges(void **state) {
     fixture *f = *state;
-    npu_graph_options options = {NULL, NULL, 0};
+    npu_graph_options options = {NULL, NULL, 0, 0};
     npu_status status = npu_graph_load(NPUSIM_SOURCE "/tests/data/graphs/oproj.yaml", &options,
                                        &f->graph, &f->warnings, &f->err);
     assert_string_equal(f->err.text, "");

@@ -341,7 +341,7 @@ static void a_part_without_a_name_sees_the_tensors_around_it(void **state) {
 
 static npu_status load_example(fixture *f, const char *name) {
     char path[512];
-    npu_graph_options options = {NULL, NULL, 0};
+    npu_graph_options options = {NULL, NULL, 0, 0};
     snprintf(path, sizeof path, "%s/tests/data/graphs/%s", NPUSIM_SOURCE, name);
     return npu_graph_load(path, &options, &f->graph, &f->warnings, &f->err);
 }

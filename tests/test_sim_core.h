@@ -44,6 +44,7 @@ enum { AIC0 = 0, AIV0 = CLUSTERS, AIV1, AIV2, AIV3 }; // AIV0 and AIV1 are in th
 typedef struct fixture {
     npu_die die;
     npu_graph graph;
+    npu_dies dies;
     npu_warnings warnings;
     npu_error err;
     npu_trace trace;
@@ -129,8 +130,10 @@ static inline void take_down(fixture *f) {
     npu_cores_free(f->cores);
     npu_sdma_free(f->sdma);
     npu_memory_free(f->memory);
+    npu_counters_free(f->dies.counters);
     npu_engine_free(f->engine);
     f->cores = NULL;
+    f->dies = (npu_dies){0};
     f->sdma = NULL;
     f->memory = NULL;
     f->engine = NULL;
@@ -199,19 +202,17 @@ static inline void block_ended(void *owner, int core) {
 }
 
 static inline void build(fixture *f) {
-    npu_link links[NPU_LINK_COUNT];
-    npu_path paths[NPU_PATH_COUNT];
-    npu_memory_net(&f->die, links, paths);
-    npu_net net = {links, NPU_LINK_COUNT, paths, NPU_PATH_COUNT};
     npu_cores_hooks hooks = {block_ended, f};
     npu_totals *totals = &f->trace.totals;
     npu_error *err = &f->err;
-    assert_int_equal(npu_engine_new(NPU_ENGINE_FLUID, &net, &f->engine, err), NPU_OK);
+    assert_int_equal(npu_dies_engine(&f->die, 1, NULL, NPU_ENGINE_FLUID, &f->engine, err), NPU_OK);
     assert_int_equal(npu_memory_new(&f->die, &f->graph, f->engine, false, totals, &f->memory, err),
                      NPU_OK);
     assert_int_equal(npu_sdma_new(&f->die, f->engine, f->memory, totals, CORES, &f->sdma, err),
                      NPU_OK);
-    assert_int_equal(npu_cores_new(&f->die, &f->graph, f->engine, f->memory, f->sdma, &f->trace,
+    f->dies = (npu_dies){.ranks = 1, .memories = {f->memory}};
+    assert_int_equal(npu_counters_new(f->engine, &f->dies.counters, err), NPU_OK);
+    assert_int_equal(npu_cores_new(&f->die, &f->graph, f->engine, &f->dies, f->sdma, &f->trace,
                                    &hooks, &f->cores, err),
                      NPU_OK);
 }

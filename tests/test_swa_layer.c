@@ -28,7 +28,7 @@ typedef struct fixture {
 static npu_status load(fixture *f, const char *name, const char *const *sets, int set_count) {
     char path[512];
     snprintf(path, sizeof path, "%s/configs/models/%s.yaml", NPUSIM_SOURCE, name);
-    npu_graph_options options = {NPUSIM_SOURCE "/configs/kernels", sets, set_count};
+    npu_graph_options options = {NPUSIM_SOURCE "/configs/kernels", sets, set_count, 0};
     return npu_graph_load(path, &options, &f->graph, &f->warnings, &f->err);
 }
 

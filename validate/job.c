@@ -73,7 +73,7 @@ npu_status npu_job_load(const npu_cases *cases, int job, const char *kernel_fold
                         npu_graph *graph, npu_error *err) {
     assert(job >= 0 && job < cases->job_count);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
-    npu_graph_options options = {kernel_folder, v->sets, v->set_count};
+    npu_graph_options options = {kernel_folder, v->sets, v->set_count, 0};
     FILE *file = NULL;
     char path[64] = "(no path)";
     npu_error error = {{0}};
