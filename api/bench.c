@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator's own speed: from the graph file to the filled trace, once per process so
 // that peak memory belongs to one run.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,23 +26,29 @@ static double now(void) {
 
 static npu_status once(const npusim_input *input, figures *f, npu_error *err) {
     npu_context context;
-    npu_sim_result result = {0};
+    npu_sim_result results[NPU_MAX_RANKS];
+    memset(results, 0, sizeof results);
     double begin = now();
     npu_status status = npu_context_open(&context, input, err);
     double loaded = now();
     npu_sim_options options = {context.engine, input->l2_warm};
     if (!status)
-        status = npu_simulate(&context.graph, &context.die, &options, &result, err);
+        status = npu_simulate_ranks(&context.ranks, &context.die, &options, results, err);
     double end = now();
     if (!status) {
         bool first = f->ops == 0;
         f->load = first || loaded - begin < f->load ? loaded - begin : f->load;
         f->simulate = first || end - loaded < f->simulate ? end - loaded : f->simulate;
-        f->ops = result.trace.totals.ops;
-        f->events = result.events;
-        f->makespan = result.trace.makespan;
+        f->ops = 0;
+        f->makespan = 0;
+        f->events = results[0].events; // of all ranks
+        for (int r = 0; r < context.ranks.count; r++) {
+            f->ops += results[r].trace.totals.ops;
+            f->makespan = fmax(f->makespan, results[r].trace.makespan);
+        }
     }
-    npu_sim_result_free(&result);
+    for (int r = 0; r < context.ranks.count; r++)
+        npu_sim_result_free(&results[r]);
     npu_context_close(&context);
     return status;
 }

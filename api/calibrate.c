@@ -17,7 +17,7 @@ enum { EVALUATIONS = 200 };
 typedef struct calibration {
     const npusim_calibrate_options *options;
     char config[NPU_CONFIG_PATH];
-    char dies[NPU_CONFIG_PATH + 16], kernels[NPU_CONFIG_PATH + 16];
+    char dies[NPU_CONFIG_PATH + 16];
     npu_die die;
     npu_params params;
     npu_cases cases;
@@ -71,7 +71,6 @@ static npu_status find_configs(calibration *c, npu_error *err) {
     else if (snprintf(c->config, sizeof c->config, "%s", given) >= NPU_CONFIG_PATH)
         status = npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "the config folder's path is too long");
     snprintf(c->dies, sizeof c->dies, "%s/die", c->config);
-    snprintf(c->kernels, sizeof c->kernels, "%s/kernels", c->config);
     return status;
 }
 
@@ -187,7 +186,7 @@ static npu_status fit(calibration *c, FILE *warn, npu_error *err) {
     c->predictor = (npu_predictor){.cases = &c->cases,
                                    .models = &c->models,
                                    .params = &c->params,
-                                   .kernel_folder = c->kernels,
+                                   .config = c->config,
                                    .parallel = parallel > 0 ? parallel : 1,
                                    .progress = o->progress};
     c->result.die = &c->die;

@@ -6,7 +6,7 @@ static const char *plural(int64_t count) {
 }
 
 static void print_found(const npu_context *context, FILE *report) {
-    const npu_graph *graph = &context->graph;
+    const npu_graph *graph = &context->ranks.graphs[0];
     int64_t blocks = 0;
     int count[NPU_DUMMY + 1] = {0};
     for (int i = 0; i < graph->task_count; i++) {
@@ -22,6 +22,8 @@ static void print_found(const npu_context *context, FILE *report) {
             graph->path, graph->task_count, plural(graph->task_count), count[NPU_AIC],
             count[NPU_AIV], count[NPU_MIX], count[NPU_DUMMY], (long long)blocks, plural(blocks),
             edges, plural(edges));
+    if (graph->ranks > 1)
+        fprintf(report, "rank 0 of %d, on fabric %s\n", graph->ranks, context->ranks.fabric_path);
     fprintf(report, "fits die %s, with %d warning%s\n", context->die.name, context->warnings.count,
             plural(context->warnings.count));
 }

@@ -42,13 +42,16 @@ static npu_status load(npu_context *context, const npusim_input *input, npu_erro
     if (status)
         return status;
     snprintf(folder, sizeof folder, "%s/kernels", context->config);
-    npu_graph_options options = {folder, input->sets, input->set_count, 0};
-    status = npu_graph_load(input->graph, &options, &context->graph, &context->warnings, err);
+    char fabrics[NPU_CONFIG_PATH + 16];
+    snprintf(fabrics, sizeof fabrics, "%s/fabric", context->config);
+    npu_ranks_options options = {
+        {folder, input->sets, input->set_count, 0}, fabrics, input->fabric};
+    status = npu_ranks_load(input->graph, &options, &context->ranks, &context->warnings, err);
     if (status)
         return status;
     npu_walls walls;
     npu_die_walls(&context->die, &walls);
-    return npu_graph_check(&context->graph, &walls, &context->warnings, err);
+    return npu_ranks_check(&context->ranks, &walls, &context->warnings, err);
 }
 
 npu_status npu_context_open(npu_context *context, const npusim_input *input, npu_error *err) {
@@ -57,7 +60,7 @@ npu_status npu_context_open(npu_context *context, const npusim_input *input, npu
 }
 
 void npu_context_close(npu_context *context) {
-    npu_graph_free(&context->graph);
+    npu_ranks_free(&context->ranks);
     npu_die_free(&context->die);
     npu_warnings_free(&context->warnings);
 }

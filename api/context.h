@@ -5,15 +5,15 @@
 
 #include "die.h"
 #include "engine.h"
-#include "graph.h"
 #include "npusim.h"
+#include "ranks.h"
 
 enum { NPU_CONFIG_PATH = 4096 };
 
 typedef struct npu_context {
     char config[NPU_CONFIG_PATH]; // folder of the configs
     npu_die die;
-    npu_graph graph;
+    npu_ranks ranks;
     npu_engine_kind engine;
     npu_warnings warnings;
 } npu_context;

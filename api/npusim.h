@@ -24,6 +24,8 @@ typedef struct npusim_input {
     int set_count;
     const char *engine; // "fluid" (also when NULL) or "simgrid"
     bool l2_warm;       // weights and inputs start in L2 instead of HBM
+    const char *fabric; // joins the dies of a graph with ranks: a name ("a3_node") or the path of a
+                        // SimGrid platform (.xml); NULL: what the graph says
 } npusim_input;
 
 typedef struct npusim_run_options {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "context.h"
 #include "deps.h"
@@ -13,44 +14,59 @@
 #include "simulate.h"
 #include "summary.h"
 #include "swimlane.h"
+#include "units.h"
 
 typedef struct run {
     const npusim_run_options *options;
     npu_context context;
-    npu_sim_result result;
-    npu_metrics metrics;
+    npu_sim_result *results; // of each rank, as are the metrics
+    npu_metrics *metrics;
     int level;
 } run;
 
+// What the files of one rank are written from.
+typedef struct one_rank {
+    const run *run;
+    const npu_graph *graph;
+    const npu_trace *trace;
+    const npu_metrics *metrics;
+} one_rank;
+
+static one_rank rank_of(const run *r, int rank) {
+    return (one_rank){r, &r->context.ranks.graphs[rank], &r->results[rank].trace,
+                      &r->metrics[rank]};
+}
+
 // ---- files ---------------------------------------------------------------------------------
 
-static npu_status write_swimlane(const run *r, FILE *out, npu_error *err) {
-    return npu_swimlane_write(out, &r->result.trace, r->level, err);
+static npu_status write_swimlane(const one_rank *r, FILE *out, npu_error *err) {
+    return npu_swimlane_write(out, r->trace, r->run->level, err);
 }
 
-static npu_status write_deps(const run *r, FILE *out, npu_error *err) {
-    return npu_deps_write(out, &r->context.graph, err);
+static npu_status write_deps(const one_rank *r, FILE *out, npu_error *err) {
+    return npu_deps_write(out, r->graph, err);
 }
 
-static npu_status write_names(const run *r, FILE *out, npu_error *err) {
-    return npu_names_write(out, &r->context.graph, err);
+static npu_status write_names(const one_rank *r, FILE *out, npu_error *err) {
+    return npu_names_write(out, r->graph, err);
 }
 
-static npu_status write_pmu(const run *r, FILE *out, npu_error *err) {
-    return npu_pmu_write(out, &r->result.trace, &r->context.graph, err);
+static npu_status write_pmu(const one_rank *r, FILE *out, npu_error *err) {
+    return npu_pmu_write(out, r->trace, r->graph, err);
 }
 
-static npu_status write_perfetto(const run *r, FILE *out, npu_error *err) {
-    return npu_perfetto_write(out, &r->result.trace, &r->context.graph, r->level, err);
+static npu_status write_perfetto(const one_rank *r, FILE *out, npu_error *err) {
+    return npu_perfetto_write(out, r->trace, r->graph, r->run->level, err);
 }
 
-static npu_status write_summary(const run *r, FILE *out, npu_error *err) {
-    return npu_summary_write(out, &r->context, r->options, &r->result.trace, &r->metrics, err);
+static npu_status write_summary(const one_rank *r, FILE *out, npu_error *err) {
+    return npu_summary_write(out, &r->run->context, r->run->options, r->graph, r->trace, r->metrics,
+                             err);
 }
 
 static const struct {
     const char *name;
-    npu_status (*write)(const run *r, FILE *out, npu_error *err);
+    npu_status (*write)(const one_rank *r, FILE *out, npu_error *err);
 } files[] = {
     {"chip_swimlane_records.json", write_swimlane},
     {"deps.json", write_deps},
@@ -60,7 +76,7 @@ static const struct {
     {"summary.json", write_summary},
 };
 
-static npu_status write_files(const run *r, npu_out *out, npu_error *err) {
+static npu_status write_files(const one_rank *r, npu_out *out, npu_error *err) {
     npu_status status = NPU_OK;
     for (int i = 0; i < (int)(sizeof files / sizeof *files) && !status; i++) {
         FILE *file = npu_out_file(out, files[i].name, err);
@@ -69,42 +85,115 @@ static npu_status write_files(const run *r, npu_out *out, npu_error *err) {
     return status;
 }
 
+// Of one rank the files lie in the folder itself, of several in one of its own for each.
+static npu_status folder_of(const run *r, int rank, char *buf, size_t size, npu_error *err) {
+    const char *folder = r->options->out;
+    int n = r->context.ranks.count > 1 ? snprintf(buf, size, "%s/rank%d", folder, rank)
+                                       : snprintf(buf, size, "%s", folder);
+    return n >= 0 && (size_t)n < size
+               ? NPU_OK
+               : npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "the folder's path is too long");
+}
+
+// The folders are made before the simulation: one that cannot be written is known at once.
+static npu_status begin_files(const run *r, npu_out **outs, npu_error *err) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < r->context.ranks.count && !status; i++) {
+        char folder[NPU_CONFIG_PATH];
+        status = folder_of(r, i, folder, sizeof folder, err);
+        if (!status)
+            status = npu_out_begin(folder, &outs[i], err);
+    }
+    return status;
+}
+
+static npu_status draw(const run *r, npu_error *err) {
+    npu_status status = NPU_OK;
+    for (int i = 0; i < r->context.ranks.count && !status; i++) {
+        char folder[NPU_CONFIG_PATH];
+        status = folder_of(r, i, folder, sizeof folder, err);
+        if (!status)
+            status = npusim_plot(folder, err);
+    }
+    return status;
+}
+
 // ---- the run -------------------------------------------------------------------------------
 
 static npu_status simulate(run *r, npu_error *err) {
+    const npu_ranks *ranks = &r->context.ranks;
     npu_sim_options options = {r->context.engine, r->options->input.l2_warm};
-    npu_status status = npu_simulate(&r->context.graph, &r->context.die, &options, &r->result, err);
-    if (!status)
-        status = npu_metrics_make(&r->result.trace, &r->context.graph, r->result.thread_busy,
-                                  r->result.thread_count, &r->metrics, err);
+    npu_status status = npu_simulate_ranks(ranks, &r->context.die, &options, r->results, err);
+    for (int i = 0; i < ranks->count && !status; i++) {
+        npu_sim_result *result = &r->results[i];
+        status = npu_metrics_make(&result->trace, &ranks->graphs[i], result->thread_busy,
+                                  result->thread_count, &r->metrics[i], err);
+    }
     return status;
 }
 
+static int slowest(const run *r) {
+    int at = 0;
+    for (int i = 1; i < r->context.ranks.count; i++)
+        if (r->results[i].trace.makespan > r->results[at].trace.makespan)
+            at = i;
+    return at;
+}
+
+// Of several ranks all makespans, and the rest of the slowest.
 static void print_report(const run *r, FILE *out) {
-    npu_report report = {&r->result.trace, &r->context.graph, &r->metrics, r->context.die.name};
+    int count = r->context.ranks.count, shown = slowest(r);
+    for (int i = 0; i < count && count > 1; i++) {
+        char time[32];
+        npu_show_time(r->results[i].trace.makespan, time, sizeof time);
+        fprintf(out, "rank %d: %s%s\n", i, time, i == shown ? ", told below" : "");
+    }
+    npu_report report = {&r->results[shown].trace, &r->context.ranks.graphs[shown],
+                         &r->metrics[shown], r->context.die.name};
     npu_report_print(out, &report);
 }
 
-// The folder is made before the simulation: one that cannot be written is known at once.
 static npu_status carry_out(run *r, FILE *report, npu_error *err) {
-    const char *folder = r->options->out;
-    npu_out *out = NULL;
-    npu_status status = folder != NULL ? npu_out_begin(folder, &out, err) : NPU_OK;
+    npu_out *outs[NPU_MAX_RANKS] = {NULL};
+    int count = r->context.ranks.count;
+    bool files_wanted = r->options->out != NULL;
+    npu_status status = files_wanted ? begin_files(r, outs, err) : NPU_OK;
     if (!status)
         status = simulate(r, err);
-    if (!status && out != NULL)
-        status = write_files(r, out, err);
-    if (status) {
-        npu_out_discard(out);
-        return status;
+    for (int i = 0; i < count && files_wanted && !status; i++) {
+        one_rank rank = rank_of(r, i);
+        status = write_files(&rank, outs[i], err);
     }
-    if (out != NULL)
-        status = npu_out_commit(out, err);
+    for (int i = 0; i < count; i++) {
+        if (outs[i] != NULL && !status)
+            status = npu_out_commit(outs[i], err);
+        else
+            npu_out_discard(outs[i]);
+    }
     if (!status && report != NULL)
         print_report(r, report);
-    if (!status && folder != NULL && !r->options->no_plot)
-        status = npusim_plot(folder, err);
+    if (!status && files_wanted && !r->options->no_plot)
+        status = draw(r, err);
     return status;
+}
+
+static npu_status make_room(run *r, npu_error *err) {
+    size_t count = (size_t)r->context.ranks.count;
+    r->results = calloc(count, sizeof *r->results);
+    r->metrics = calloc(count, sizeof *r->metrics);
+    return r->results != NULL && r->metrics != NULL ? NPU_OK : npu_fail_memory(err);
+}
+
+static void close_run(run *r) {
+    for (int i = 0; i < r->context.ranks.count; i++) {
+        if (r->metrics != NULL)
+            npu_metrics_free(&r->metrics[i]);
+        if (r->results != NULL)
+            npu_sim_result_free(&r->results[i]);
+    }
+    free(r->metrics);
+    free(r->results);
+    npu_context_close(&r->context);
 }
 
 npu_status npusim_run(const npusim_run_options *options, FILE *report, FILE *warn,
@@ -116,11 +205,11 @@ npu_status npusim_run(const npusim_run_options *options, FILE *report, FILE *war
     npu_status status = npu_context_open(&r.context, &options->input, err);
     npu_context_print_warnings(&r.context, warn);
     if (!status)
+        status = make_room(&r, err);
+    if (!status)
         status = carry_out(&r, report, err);
     if (!status && makespan_ns != NULL)
-        *makespan_ns = r.result.trace.makespan;
-    npu_metrics_free(&r.metrics);
-    npu_sim_result_free(&r.result);
-    npu_context_close(&r.context);
+        *makespan_ns = r.results[slowest(&r)].trace.makespan;
+    close_run(&r);
     return status;
 }

@@ -191,7 +191,7 @@ static npu_status run_probe(const void *arg, void *rate, npu_error *err) {
     npu_status status = npu_context_open(&context, &input, err);
     npu_sim_options options = {.engine = context.engine};
     if (!status)
-        status = npu_simulate(&context.graph, &context.die, &options, &result, err);
+        status = npu_simulate_ranks(&context.ranks, &context.die, &options, &result, err);
     if (!status)
         *(double *)rate = measured(p, &result.trace);
     npu_sim_result_free(&result);

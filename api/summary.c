@@ -17,13 +17,19 @@ static json_t *texts(const char *const *items, int count) {
     return list;
 }
 
-static json_t *inputs(const npu_context *context, const npusim_run_options *options) {
+static json_t *inputs(const npu_context *context, const npusim_run_options *options,
+                      const npu_graph *graph) {
     char hash[32];
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)context->graph.hash);
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)graph->hash);
     json_t *o = json_object();
-    put(o, "graph", json_string(context->graph.path));
+    put(o, "graph", json_string(graph->path));
     put(o, "graph_hash", json_string(hash));
     put(o, "die", json_string(context->die.name));
+    if (graph->ranks > 1) {
+        put(o, "rank", json_integer(graph->rank));
+        put(o, "ranks", json_integer(graph->ranks));
+        put(o, "fabric", json_string(context->ranks.fabric_path));
+    }
     put(o, "engine", json_string(npu_engine_names[context->engine]));
     put(o, "l2", json_string(options->input.l2_warm ? "warm" : "cold"));
     put(o, "set", texts(options->input.sets, options->input.set_count));
@@ -105,20 +111,20 @@ static json_t *chain(const npu_graph *graph, const npu_metrics *metrics) {
 }
 
 npu_status npu_summary_write(FILE *out, const npu_context *context,
-                             const npusim_run_options *options, const npu_trace *trace,
-                             const npu_metrics *metrics, npu_error *err) {
+                             const npusim_run_options *options, const npu_graph *graph,
+                             const npu_trace *trace, const npu_metrics *metrics, npu_error *err) {
     json_t *o = json_object();
     put(o, "npusim", json_string(NPUSIM_VERSION));
-    put(o, "input", inputs(context, options));
+    put(o, "input", inputs(context, options, graph));
     put(o, "warnings",
         texts((const char *const *)context->warnings.lines, context->warnings.count));
     put(o, "makespan_us", json_real(trace->makespan / 1000));
-    put(o, "tasks", json_integer(context->graph.task_count));
+    put(o, "tasks", json_integer(graph->task_count));
     put(o, "rows", json_integer(trace->row_count));
     put(o, "utilisation", utilisation(trace, metrics));
     put(o, "totals", totals(trace));
     put(o, "kernels", kernels(metrics));
-    int failed = put(o, "chain", chain(&context->graph, metrics));
+    int failed = put(o, "chain", chain(graph, metrics));
     if (o == NULL || failed || json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0) {
         json_decref(o);
         return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot write summary.json");

@@ -10,7 +10,7 @@
 #include "trace.h"
 
 npu_status npu_summary_write(FILE *out, const npu_context *context,
-                             const npusim_run_options *options, const npu_trace *trace,
-                             const npu_metrics *metrics, npu_error *err);
+                             const npusim_run_options *options, const npu_graph *graph,
+                             const npu_trace *trace, const npu_metrics *metrics, npu_error *err);
 
 #endif

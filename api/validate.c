@@ -77,18 +77,17 @@ static npu_status simulate(const validation *v, int job, npu_value *values, npu_
     const npu_variant *variant = &v->cases.variants[v->cases.jobs[job].variant];
     char folder[NPU_CONFIG_PATH + 16];
     npu_die die = {0};
-    npu_graph graph = {0};
+    npu_ranks ranks = {0};
     snprintf(folder, sizeof folder, "%s/die", v->config);
     npu_status status =
         npu_die_load(folder, v->options->die ? v->options->die : variant->die, &die, err);
     if (status)
         npu_place_error(err, variant->die_pos);
-    snprintf(folder, sizeof folder, "%s/kernels", v->config);
     if (!status)
-        status = npu_job_load(&v->cases, job, folder, &graph, err);
+        status = npu_job_load(&v->cases, job, v->config, &ranks, err);
     if (!status)
-        status = npu_job_simulate(&v->cases, job, &graph, &die, v->engine, values, err);
-    npu_graph_free(&graph);
+        status = npu_job_simulate(&v->cases, job, &ranks, &die, v->engine, values, err);
+    npu_ranks_free(&ranks);
     npu_die_free(&die);
     return status;
 }

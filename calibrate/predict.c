@@ -43,17 +43,17 @@ static size_t part_size(const npu_predictor *p) {
 
 static npu_status simulate(const npu_predictor *p, int job, npu_value *values, npu_error *err) {
     const npu_model *model = model_of(p, job);
-    npu_graph graph = {0};
+    npu_ranks ranks = {0};
     if (model->status) {
         npu_status status = npu_fail(err, model->status, (npu_pos){0}, "%s", model->error.text);
         npu_place_error(err, variant_of(p, job)->die_pos);
         return status;
     }
-    npu_status status = npu_job_load(p->cases, job, p->kernel_folder, &graph, err);
+    npu_status status = npu_job_load(p->cases, job, p->config, &ranks, err);
     if (!status)
         status =
-            npu_job_simulate(p->cases, job, &graph, &model->die, NPU_ENGINE_FLUID, values, err);
-    npu_graph_free(&graph);
+            npu_job_simulate(p->cases, job, &ranks, &model->die, NPU_ENGINE_FLUID, values, err);
+    npu_ranks_free(&ranks);
     return status;
 }
 

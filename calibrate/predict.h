@@ -23,7 +23,7 @@ typedef struct npu_predictor {
     npu_cases *cases;
     npu_models *models;
     const npu_params *params;
-    const char *kernel_folder;
+    const char *config; // the folder with kernels/ and fabric/
     int parallel;
     FILE *progress; // or NULL
     bool *fitted;   // by figure: counts in the error

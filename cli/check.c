@@ -2,7 +2,7 @@
 #include "common.h"
 
 static const struct argp_option options[] = {
-    CLI_ROW_DIE, CLI_ROW_SET, CLI_ROW_CONFIGS, CLI_ROW_HELP, {0},
+    CLI_ROW_DIE, CLI_ROW_SET, CLI_ROW_FABRIC, CLI_ROW_CONFIGS, CLI_ROW_HELP, {0},
 };
 
 static const char doc[] =

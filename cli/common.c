@@ -163,6 +163,9 @@ error_t cli_parse_shared(int key, char *value, struct argp_state *state) {
     case CLI_OPTION_ENGINE:
         args->input.engine = value;
         return 0;
+    case CLI_OPTION_FABRIC:
+        args->input.fabric = value;
+        return 0;
     case CLI_OPTION_L2:
         return take_l2(args, value);
     case ARGP_KEY_ARG:

@@ -19,6 +19,7 @@ enum {
     CLI_OPTION_SET,
     CLI_OPTION_ENGINE,
     CLI_OPTION_L2,
+    CLI_OPTION_FABRIC,
     CLI_OPTION_OWN, // the first key a command may use for itself
 };
 
@@ -60,6 +61,13 @@ enum {
         "l2", CLI_OPTION_L2, "STATE", 0,                                                           \
             "Where weights and inputs are when the run starts: cold (in HBM) or warm (in L2). "    \
             "Default: cold.",                                                                      \
+            2                                                                                      \
+    }
+#define CLI_ROW_FABRIC                                                                             \
+    {                                                                                              \
+        "fabric", CLI_OPTION_FABRIC, "NAME", 0,                                                    \
+            "What joins the dies of a graph with several ranks: a name in fabric/ of the "         \
+            "configs, or the path of a SimGrid platform (.xml). Default: what the graph says.",    \
             2                                                                                      \
     }
 

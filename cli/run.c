@@ -14,6 +14,7 @@ typedef struct run_args {
 static const struct argp_option options[] = {
     CLI_ROW_DIE,
     CLI_ROW_SET,
+    CLI_ROW_FABRIC,
     CLI_ROW_L2,
     CLI_ROW_ENGINE,
     {"out", OPTION_OUT, "DIR", 0,

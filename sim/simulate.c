@@ -68,18 +68,19 @@ static npu_status build_die(simulation *sim, one_die *d, const npu_sim_options *
     return npu_aicpu_new(die, d->graph, sim->engine, &aicpu_hooks, trace, &d->aicpu, err);
 }
 
-static npu_status build(simulation *sim, const npu_graph *graphs, const npu_fabric *fabric,
-                        const npu_sim_options *options, npu_sim_result *results, npu_error *err) {
-    int ranks = graphs[0].ranks;
-    sim->dies.ranks = ranks;
-    sim->dies.fabric = fabric;
+static npu_status build(simulation *sim, const npu_ranks *ranks, const npu_sim_options *options,
+                        npu_sim_result *results, npu_error *err) {
+    int count = ranks->count;
+    sim->dies.ranks = count;
+    sim->dies.fabric = count > 1 ? &ranks->fabric : NULL;
     npu_status status =
-        npu_dies_engine(sim->die, ranks, fabric, options->engine, &sim->engine, err);
+        npu_dies_engine(sim->die, count, sim->dies.fabric, options->engine, &sim->engine, err);
     if (!status)
         status = npu_counters_new(sim->engine, &sim->dies.counters, err);
-    for (int r = 0; r < ranks && !status; r++) {
-        assert(graphs[r].rank == r && graphs[r].ranks == ranks);
-        sim->ranks[r] = (one_die){.all = sim, .graph = &graphs[r], .trace = &results[r].trace};
+    for (int r = 0; r < count && !status; r++) {
+        const npu_graph *graph = &ranks->graphs[r];
+        assert(graph->rank == r && graph->ranks == count);
+        sim->ranks[r] = (one_die){.all = sim, .graph = graph, .trace = &results[r].trace};
         status = build_die(sim, &sim->ranks[r], options, err);
     }
     return status;
@@ -145,31 +146,31 @@ static void free_simulation(simulation *sim) {
     free(sim);
 }
 
-npu_status npu_simulate_ranks(const npu_graph *graphs, const npu_fabric *fabric, const npu_die *die,
+npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
                               const npu_sim_options *options, npu_sim_result *results,
                               npu_error *err) {
-    int ranks = graphs[0].ranks;
-    assert(ranks >= 1 && ranks <= NPU_MAX_RANKS);
-    for (int r = 0; r < ranks; r++)
+    int count = ranks->count;
+    assert(count >= 1 && count <= NPU_MAX_RANKS);
+    for (int r = 0; r < count; r++)
         results[r] = (npu_sim_result){0};
     simulation *sim = calloc(1, sizeof *sim);
     if (sim == NULL)
         return npu_fail_memory(err);
     sim->die = die;
-    npu_status status = build(sim, graphs, fabric, options, results, err);
+    npu_status status = build(sim, ranks, options, results, err);
     if (!status) {
         begin(sim);
         status = npu_engine_run(sim->engine, err);
     }
     if (!status)
         status = find_result(sim, err);
-    for (int r = 0; r < ranks && !status; r++) {
+    for (int r = 0; r < count && !status; r++) {
         collect(&sim->ranks[r], npu_engine_get_stats(sim->engine), &results[r]);
         npu_memory_check_invariants(sim->ranks[r].memory);
-        npu_trace_check_invariants(&results[r].trace, &graphs[r]);
+        npu_trace_check_invariants(&results[r].trace, &ranks->graphs[r]);
     }
     free_simulation(sim);
-    for (int r = 0; r < ranks && status; r++)
+    for (int r = 0; r < count && status; r++)
         npu_sim_result_free(&results[r]);
     return status;
 }
@@ -177,7 +178,9 @@ npu_status npu_simulate_ranks(const npu_graph *graphs, const npu_fabric *fabric,
 npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_sim_options *options,
                         npu_sim_result *result, npu_error *err) {
     assert(graph->ranks == 1);
-    return npu_simulate_ranks(graph, NULL, die, options, result, err);
+    npu_graph one = *graph;
+    npu_ranks ranks = {.graphs = &one, .count = 1};
+    return npu_simulate_ranks(&ranks, die, options, result, err);
 }
 
 void npu_sim_result_free(npu_sim_result *result) {

@@ -4,8 +4,7 @@
 #define NPU_SIMULATE_H
 
 #include "die.h"
-#include "fabric.h"
-#include "graph.h"
+#include "ranks.h"
 #include "trace.h"
 
 enum { NPU_MAX_THREADS = 9 }; // the orchestrator and at most 8 schedulers
@@ -22,11 +21,10 @@ typedef struct npu_sim_result {
     int64_t events; // callbacks of the engine
 } npu_sim_result;
 
-// `graphs` and `results`: one of each rank, graphs[0].ranks in all; `fabric` is NULL for one rank.
-// All dies are alike and begin at once. On failure the results are empty. Errors: a block that
-// cannot go on, ranks that wait for each other (with who waits for what). Free each result with
-// npu_sim_result_free.
-npu_status npu_simulate_ranks(const npu_graph *graphs, const npu_fabric *fabric, const npu_die *die,
+// `results`: one of each rank. All dies are alike and begin at once. On failure the results are
+// empty. Errors: a block that cannot go on, ranks that wait for each other (with who waits for
+// what). Free each result with npu_sim_result_free.
+npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
                               const npu_sim_options *options, npu_sim_result *results,
                               npu_error *err);
 // The same for a graph of one rank.

@@ -10,6 +10,8 @@
 
 #include "simulate.h"
 
+enum { PATH_BYTES = 4096 };
+
 // ---- the places of errors ------------------------------------------------------------------
 
 // The text before *end ends in ":digits"; *end moves to the colon.
@@ -69,21 +71,24 @@ static npu_status write_graph(const npu_variant *v, FILE **file, char *path, int
     return NPU_OK;
 }
 
-npu_status npu_job_load(const npu_cases *cases, int job, const char *kernel_folder,
-                        npu_graph *graph, npu_error *err) {
+npu_status npu_job_load(const npu_cases *cases, int job, const char *config, npu_ranks *ranks,
+                        npu_error *err) {
     assert(job >= 0 && job < cases->job_count);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
-    npu_graph_options options = {kernel_folder, v->sets, v->set_count, 0};
+    char kernels[PATH_BYTES], fabrics[PATH_BYTES];
+    snprintf(kernels, sizeof kernels, "%s/kernels", config);
+    snprintf(fabrics, sizeof fabrics, "%s/fabric", config);
+    npu_ranks_options options = {{kernels, v->sets, v->set_count, 0}, fabrics, NULL};
     FILE *file = NULL;
     char path[64] = "(no path)";
     npu_error error = {{0}};
     npu_status status = NPU_OK;
-    *graph = (npu_graph){0};
+    *ranks = (npu_ranks){0};
     if (v->graph_text != NULL)
         status = write_graph(v, &file, path, sizeof path, &error);
     if (!status)
         status =
-            npu_graph_load(v->graph_text != NULL ? path : v->graph, &options, graph, NULL, &error);
+            npu_ranks_load(v->graph_text != NULL ? path : v->graph, &options, ranks, NULL, &error);
     if (file != NULL)
         fclose(file);
     if (!status)
@@ -102,43 +107,51 @@ int npu_job_figure(const npu_cases *cases, int job, int n) {
     return -1;
 }
 
-static npu_status read_value(const npu_figure *figure, const npu_trace *trace,
-                             const npu_graph *graph, npu_value *value) {
+static npu_status read_value(const npu_figure *figure, const npu_ranks *ranks,
+                             const npu_sim_result *results, npu_value *value) {
+    const npu_trace *trace = &results[0].trace;
     assert(figure->per > 0 && figure->scale > 0);
     npu_status status =
-        npu_reading_value(&figure->read, trace, graph, &value->value, &value->error);
+        npu_reading_value(&figure->read, trace, &ranks->graphs[0], &value->value, &value->error);
+    for (int r = 1; r < ranks->count && figure->read.quantity == NPU_READ_MAKESPAN; r++)
+        value->value = fmax(value->value, results[r].trace.makespan);
     if (figure->dimension == NPU_DIM_CYCLES)
         value->value *= trace->core_hz / 1e9;
     value->value /= figure->per * figure->scale;
     return status;
 }
 
-npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *graph,
+npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ranks,
                             const npu_die *die, npu_engine_kind engine, npu_value *values,
                             npu_error *err) {
     assert(job >= 0 && job < cases->job_count && values != NULL);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
     npu_sim_options options = {engine, v->l2_warm};
-    npu_sim_result result = {0};
     npu_error error = {{0}};
     npu_walls walls;
+    npu_sim_result *results = calloc((size_t)ranks->count, sizeof *results);
+    if (results == NULL)
+        return npu_fail_memory(err);
     npu_die_walls(die, &walls);
-    npu_status status = npu_graph_check(graph, &walls, NULL, &error);
+    npu_status status = npu_ranks_check(ranks, &walls, NULL, &error);
     if (!status)
-        status = npu_simulate(graph, die, &options, &result, &error);
+        status = npu_simulate_ranks(ranks, die, &options, results, &error);
     if (status) {
-        name_places(v, graph->path, &error);
+        name_places(v, ranks->graphs[0].path, &error);
+        free(results);
         return npu_fail(err, status, (npu_pos){0}, "%s", error.text);
     }
     for (int n = 0, i; (i = npu_job_figure(cases, job, n)) >= 0 && !status; n++) {
         values[n] = (npu_value){0};
-        status = read_value(&cases->figures[i], &result.trace, graph, &values[n]);
+        status = read_value(&cases->figures[i], ranks, results, &values[n]);
         if (status == NPU_BAD_INPUT) // of this figure alone
             status = NPU_OK;
         else if (status)
             npu_fail(err, status, (npu_pos){0}, "%s", values[n].error.text);
     }
-    npu_sim_result_free(&result);
+    for (int r = 0; r < ranks->count; r++)
+        npu_sim_result_free(&results[r]);
+    free(results);
     return status;
 }
 

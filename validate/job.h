@@ -6,18 +6,20 @@
 #include "cases.h"
 #include "die.h"
 #include "engine.h"
+#include "ranks.h"
 
 typedef struct npu_value { // of one figure
     double value;          // in units; of a relative figure and its base: in ns, bytes per ns
     npu_error error;       // "" when there is a value
 } npu_value;
 
-// Loads the graph of a job. Errors name a place in the case file when they have none in the
-// graph's. On failure *graph is empty.
-npu_status npu_job_load(const npu_cases *cases, int job, const char *kernel_folder,
-                        npu_graph *graph, npu_error *err);
-// Checks the graph on the die, simulates it, and reads the figures that npu_job_figure lists.
-npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *graph,
+// Loads the graph of a job, of each rank; `config` is the folder with kernels/ and fabric/. Errors
+// name a place in the case file when they have none in the graph's. On failure *ranks is empty.
+npu_status npu_job_load(const npu_cases *cases, int job, const char *config, npu_ranks *ranks,
+                        npu_error *err);
+// Checks the graphs on the die, simulates them, and reads the figures that npu_job_figure lists: of
+// rank 0, but a makespan is that of the slowest rank.
+npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ranks,
                             const npu_die *die, npu_engine_kind engine, npu_value *values,
                             npu_error *err);
 // The n-th figure of a job, an index, or -1 past the last one.
