@@ -122,19 +122,25 @@ static void for_all_graphs(void (*check)(const graph_file *file, const variant *
 static npu_status simulate(const graph_file *file, const variant *v, npu_engine_kind engine,
                            npu_sim_result *result, npu_error *err) {
     npu_die die = {0};
-    npu_graph graph = {0};
-    npu_graph_options loading = {NPUSIM_SOURCE "/configs/kernels", v->sets, 0, 0};
+    npu_ranks ranks = {0};
+    npu_ranks_options loading = {
+        {NPUSIM_SOURCE "/configs/kernels", v->sets, 0, 0}, NPUSIM_SOURCE "/configs/fabric", NULL};
+    npu_sim_result results[NPU_MAX_RANKS];
     npu_sim_options options = {engine, v->warm};
     *result = (npu_sim_result){0};
-    while (v->sets[loading.set_count] != NULL)
-        loading.set_count++;
+    while (v->sets[loading.graph.set_count] != NULL)
+        loading.graph.set_count++;
     npu_status status =
         npu_die_load(NPUSIM_SOURCE "/configs/die", v->die ? v->die : "A3", &die, err);
     if (!status)
-        status = npu_graph_load(file->path, &loading, &graph, NULL, err);
+        status = npu_ranks_load(file->path, &loading, &ranks, NULL, err);
     if (!status)
-        status = npu_simulate(&graph, &die, &options, result, err);
-    npu_graph_free(&graph);
+        status = npu_simulate_ranks(&ranks, &die, &options, results, err);
+    if (!status)
+        *result = results[ranks.count - 1]; // the last rank stands for all
+    for (int r = 0; r < ranks.count - 1 && !status; r++)
+        npu_sim_result_free(&results[r]);
+    npu_ranks_free(&ranks);
     npu_die_free(&die);
     return status;
 }

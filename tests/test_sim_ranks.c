@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several dies: what they move to each other and tell each other, with times worked out by hand on
+// a die of 1 GHz. Between the dies lies one link of 128 B/ns each way, 200 ns long.
+#include "test_sim_core.h"
+
+#include "simulate.h"
+
+enum { MOST = 2 };
+
+// `first` runs on rank 0 and `second` on rank 1, each one block of one AIV.
+#define RANKS(first, second)                                                                       \
+    "graph: t\n"                                                                                   \
+    "dispatch: operator\n"                                                                         \
+    "ranks: 2\n"                                                                                   \
+    "kernels:\n"                                                                                   \
+    "  a: { " ARGS " program: [" first "] }\n"                                                     \
+    "  b: { " ARGS " program: [" second "] }\n"                                                    \
+    "tensors:\n"                                                                                   \
+    "  x: { shape: [64, 128], dtype: fp32, external: true }\n"                                     \
+    "  n: { shape: [16], dtype: int32, init: zero }\n"                                             \
+    "  xs: { on_ranks: x }\n"                                                                      \
+    "  ns: { on_ranks: n }\n"                                                                      \
+    "tasks:\n"                                                                                     \
+    "  - if: rank == 0\n"                                                                          \
+    "    do: [{ task: a, kernel: a, x: x, xs: xs, n: n, ns: ns }]\n"                               \
+    "    else: [{ task: b, kernel: b, x: x, xs: xs, n: n, ns: ns }]\n"
+#define ARGS                                                                                       \
+    "engine: aiv, args: { x: no_dep, xs: no_dep, n: no_dep, ns: no_dep }, "                        \
+    "slots: { ub: { in: ub, shape: [32, 128], dtype: fp32, copies: 2 } },"
+#define IDLE "{ scalar: { ops: 1 } }"
+
+typedef struct two {
+    fixture *f;
+    npu_ranks ranks;
+    npu_sim_result results[MOST];
+} two;
+
+static npu_status simulate(two *t, fixture *f, const char *text) {
+    static npu_fabric_link links[] = {{"right", 128, true}, {"left", 128, true}};
+    static npu_route routes[] = {{{0}, 0, 0}, {{0}, 1, 200}, {{1}, 1, 200}, {{0}, 0, 0}};
+    static npu_graph graphs[MOST];
+    char path[] = "/tmp/npusim_test_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    f->err.text[0] = '\0';
+    *t = (two){.f = f};
+    for (int r = 0; r < MOST; r++) {
+        npu_graph_options options = {.kernel_folder = ".", .rank = r};
+        assert_int_equal(npu_graph_load(path, &options, &graphs[r], NULL, &f->err), NPU_OK);
+    }
+    unlink(path);
+    t->ranks = (npu_ranks){graphs, MOST, {MOST, links, 2, routes}, "made up"};
+    assert_int_equal(npu_graph_check_ranks(graphs, MOST, &f->err), NPU_OK);
+    f->die.aicpu.schedulers = 1;
+    f->die.aicpu.poll = f->die.aicpu.idle = 100;
+    f->die.aicpu.pop_batch = 8;
+    f->die.trace_clock = 0.05;
+    npu_sim_options options = {NPU_ENGINE_FLUID, false};
+    return npu_simulate_ranks(&t->ranks, &f->die, &options, t->results, &f->err);
+}
+
+static void close_two(two *t) {
+    for (int r = 0; r < MOST; r++) {
+        npu_sim_result_free(&t->results[r]);
+        npu_graph_free(&t->ranks.graphs[r]);
+    }
+}
+
+// How long the block of each rank takes.
+static void assert_ends(fixture *f, const char *text, double first, double second) {
+    two t;
+    npu_status status = simulate(&t, f, text);
+    assert_string_equal(f->err.text, "");
+    assert_int_equal(status, NPU_OK);
+    const double want[] = {first, second};
+    for (int r = 0; r < MOST; r++) {
+        const npu_row *row = &t.results[r].trace.rows[0];
+        assert_int_equal(t.results[r].trace.row_count, 1);
+        assert_time(row->end - row->start, want[r]);
+    }
+    close_two(&t);
+}
+
+static void assert_refused(fixture *f, const char *text, const char *sentence) {
+    two t;
+    assert_int_equal(simulate(&t, f, text), NPU_BAD_INPUT);
+    if (strstr(f->err.text, sentence) == NULL)
+        fail_msg("'%s' does not say '%s'", f->err.text, sentence);
+    close_two(&t);
+}
+
+// Asked at 0: 10 to issue, a miss of 1000 there, 200 there and 200 back, 12800 B at 128 B/ns.
+static void a_load_from_another_die_pays_the_way_twice(void **state) {
+    assert_ends(*state, RANKS("{ load: { from: \"xs[1, 0 : 25, :]\", to: ub } }", IDLE),
+                10 + 1000 + 400 + 100, 1);
+}
+
+// It asks when the first line is in, at 1414, and hits in the L2 of the other die.
+static void what_was_read_stays_in_l2_of_its_own_die(void **state) {
+    assert_ends(*state,
+                RANKS("{ load: { from: \"xs[1, 0 : 1, :]\", to: ub } }, "
+                      "{ vec: { op: copy, in: ub, out: ub } }, "
+                      "{ scalar: { reads: ub } }, "
+                      "{ load: { from: \"xs[1, 0 : 1, :]\", to: ub } }",
+                      IDLE),
+                10 + 1000 + 400 + 4 + 20 + 32 + 10 + 100 + 400 + 4, 1);
+}
+
+// Both ranks read the same 12800 B of rank 1: one over the fabric, one at its port's 512 B/ns.
+static void each_die_reads_its_own_memory_directly(void **state) {
+    assert_ends(*state,
+                RANKS("{ load: { from: \"xs[1, 0 : 25, :]\", to: ub } }",
+                      "{ load: { from: \"xs[1, 32 : 25, :]\", to: ub } }"),
+                1510, 10 + 1000 + 25);
+}
+
+// Posted: 10 to issue, 512 B at 128 B/ns, seen 100 ns after 200 of the way; the answer takes 200.
+static void a_block_ends_when_its_store_has_been_answered(void **state) {
+    assert_ends(*state, RANKS("{ store: { from: ub, to: \"xs[1, 0, :]\" } }", IDLE),
+                10 + 4 + 100 + 400, 1);
+}
+
+// The second one follows at 10, and its bytes those of the first.
+static void stores_follow_each_other_without_an_answer(void **state) {
+    assert_ends(*state,
+                RANKS("{ store: { from: ub, to: \"xs[1, 0, :]\" } }, "
+                      "{ store: { from: ub, to: \"xs[1, 1, :]\" } }",
+                      IDLE),
+                10 + 10 + 4 + 500, 1);
+}
+
+static void drain_waits_for_the_answer(void **state) {
+    assert_ends(*state,
+                RANKS("{ store: { from: ub, to: \"xs[1, 0, :]\" } }, { drain: {} }, "
+                      "{ store: { from: ub, to: \"xs[1, 1, :]\" } }",
+                      IDLE),
+                2 * (10 + 4 + 500), 1);
+}
+
+// One line in flight, answered after 100 + 400: 10 stores need 10 of them, and so does a load of 10
+// lines that hits.
+static void lines_in_flight_bound_what_crosses(void **state) {
+    fixture *f = *state;
+    f->die.aiv.outstanding = 1;
+    assert_ends(f, RANKS("{ store: { from: ub, to: \"xs[1, 0 : 10, :]\" } }", IDLE), 10 * 500 + 500,
+                1);
+}
+
+// Raised at 300, there 200 + 100 later; the read that shows it takes 200.
+static void await_ends_when_the_notify_has_arrived(void **state) {
+    assert_ends(*state,
+                RANKS("{ scalar: { ops: 300 } }, { notify: { to: \"ns[1, 3]\", add: 1 } }",
+                      "{ await: { at: \"n[3]\", value: 1 } }"),
+                300, 300 + 300 + 200);
+}
+
+static void await_finds_what_was_told_before(void **state) {
+    assert_ends(*state,
+                RANKS("{ notify: { to: \"ns[1, 3]\", add: 1 } }",
+                      "{ scalar: { ops: 900 } }, { await: { at: \"n[3]\", value: 1 } }"),
+                0, 900 + 200);
+}
+
+// Two rounds on one counter: the second waits for 2. A set replaces what was there.
+static void counters_add_up_or_are_set(void **state) {
+    assert_ends(*state,
+                RANKS("{ notify: { to: \"ns[1, 0]\", add: 1 } }, { scalar: { ops: 1000 } }, "
+                      "{ notify: { to: \"ns[1, 0]\", add: 1 } }",
+                      "{ await: { at: \"n[0]\", value: 1 } }, "
+                      "{ await: { at: \"n[0]\", value: 2 } }"),
+                1000, 1000 + 300 + 200);
+    assert_ends(*state,
+                RANKS("{ notify: { to: \"ns[1, 0]\", set: 5 } }, { scalar: { ops: 1000 } }, "
+                      "{ notify: { to: \"ns[1, 0]\", set: 7 } }",
+                      "{ await: { at: \"n[0]\", value: 5 } }, "
+                      "{ await: { at: \"n[0]\", value: 6 } }"),
+                1000, 1000 + 300 + 200);
+}
+
+// A notify to one's own die goes through its L2 only.
+static void a_die_can_tell_itself(void **state) {
+    assert_ends(
+        *state,
+        RANKS("{ notify: { to: \"n[0]\", add: 1 } }, { await: { at: \"n[0]\", value: 1 } }", IDLE),
+        100 + 200, 1);
+}
+
+static void ranks_that_wait_for_each_other_are_named(void **state) {
+    assert_refused(
+        *state,
+        RANKS("{ await: { at: \"n[1]\", value: 2 } }", "{ await: { at: \"n[0]\", value: 1 } }"),
+        "the run can never end: task 'a', block 0, of rank 0 holds aiv 2 and waits for "
+        "'n', element 1, to reach 2 (it is 0); task 'b', block 0, of rank 1 holds aiv 2 "
+        "and waits for 'n', element 0, to reach 1 (it is 0)");
+}
+
+static void one_op_reaches_one_die(void **state) {
+    assert_refused(*state, RANKS("{ load: { from: \"xs[:, 0, :]\", to: ub } }", IDLE),
+                   "task 'a', line 5 of kernel 'a': 'xs' lies on several dies; one op reaches one");
+    assert_refused(*state, RANKS("{ await: { at: \"ns[1, 0]\", value: 1 } }", IDLE),
+                   "'ns' lies on another die");
+    assert_refused(*state, RANKS("{ prefetch: { from: \"xs[1, 0, :]\" } }", IDLE),
+                   "'xs' lies on another die");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_load_from_another_die_pays_the_way_twice),
+        TEST(what_was_read_stays_in_l2_of_its_own_die),
+        TEST(each_die_reads_its_own_memory_directly),
+        TEST(a_block_ends_when_its_store_has_been_answered),
+        TEST(stores_follow_each_other_without_an_answer),
+        TEST(drain_waits_for_the_answer),
+        TEST(lines_in_flight_bound_what_crosses),
+        TEST(await_ends_when_the_notify_has_arrived),
+        TEST(await_finds_what_was_told_before),
+        TEST(counters_add_up_or_are_set),
+        TEST(a_die_can_tell_itself),
+        TEST(ranks_that_wait_for_each_other_are_named),
+        TEST(one_op_reaches_one_die),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
