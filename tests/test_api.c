@@ -53,6 +53,37 @@ static void settings_change_the_result(void **state) {
     assert_true(b > 0.45 * a && b < 0.55 * a); // half as much to multiply and to read
 }
 
+// Files of rank r lie in rank<r>; a run that cannot be leaves no folder.
+static void each_rank_gets_a_folder(void **state) {
+    (void)state;
+    char folder[] = "/tmp/npusim_test_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    const char *sets[] = {"P=2"};
+    npusim_run_options options = {.input = input_of(NPUSIM_SOURCE "/tests/data/graphs/ranks.yaml"),
+                                  .out = folder,
+                                  .no_plot = true};
+    options.input.sets = sets;
+    options.input.set_count = 1;
+    npu_error err = {{0}};
+    assert_int_equal(npusim_run(&options, NULL, NULL, NULL, &err), NPU_OK);
+    static const char *const names[] = {
+        "chip_swimlane_records.json", "deps.json",   "name_map.json", "pmu.csv",
+        "merged_swimlane.json",       "summary.json"};
+    for (int rank = 0; rank < 2; rank++) {
+        char path[256];
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            snprintf(path, sizeof path, "%s/rank%d/%s", folder, rank, names[i]);
+            assert_int_equal(unlink(path), 0);
+        }
+        snprintf(path, sizeof path, "%s/rank%d", folder, rank);
+        assert_int_equal(rmdir(path), 0);
+    }
+    options.input.fabric = "b3_node";
+    assert_int_equal(npusim_run(&options, NULL, NULL, NULL, &err), NPU_IO);
+    assert_non_null(strstr(err.text, "fabric/b3_node.xml: cannot read the fabric: No such file"));
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void warm_weights_are_faster(void **state) {
     (void)state;
     // 16 blocks of 16 rows each: what they read bounds them.
@@ -134,6 +165,7 @@ int main(void) {
         cmocka_unit_test(a_run_needs_no_folder_and_no_report),
         cmocka_unit_test(settings_change_the_result),
         cmocka_unit_test(warm_weights_are_faster),
+        cmocka_unit_test(each_rank_gets_a_folder),
         cmocka_unit_test(wrong_options_are_errors_and_leave_nothing),
         cmocka_unit_test(the_selftest_reaches_every_peak_on_every_die),
         cmocka_unit_test(check_tells_what_it_found),

@@ -1,0 +1,1 @@
+check data/graphs/ranks.yaml

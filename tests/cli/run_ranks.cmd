@@ -1,0 +1,1 @@
+run data/graphs/ranks.yaml
