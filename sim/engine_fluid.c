@@ -26,9 +26,10 @@ typedef struct flow_class {
 } flow_class;
 
 typedef struct fluid_link {
-    double left; // rate not yet given out
-    int claims;  // flows whose rate is not known yet
-    double fair; // what each of these could get
+    double left;  // rate not yet given out
+    int claims;   // flows whose rate is not known yet
+    double fair;  // what each of these could get
+    bool touched; // crossed by a class whose flows have changed, or by one that shares with it
 } fluid_link;
 
 typedef struct fluid {
@@ -36,6 +37,8 @@ typedef struct fluid {
     flow_class *classes; // one per path
     int *active;         // paths with flows, and those that lost their last one just now
     int active_count;
+    int *part; // those of them whose rates have to be computed
+    int part_count;
     bool changed; // some class has changed
     fluid_link *links;
     int *open; // links in use, while rates are computed
@@ -48,9 +51,11 @@ static npu_status fluid_init(npu_engine *engine, npu_error *err) {
     size_t links = (size_t)engine->net.link_count + 1;
     f->classes = npu_arena_alloc(&engine->arena, paths, sizeof *f->classes);
     f->active = npu_arena_alloc(&engine->arena, paths, sizeof *f->active);
+    f->part = npu_arena_alloc(&engine->arena, paths, sizeof *f->part);
     f->links = npu_arena_alloc(&engine->arena, links, sizeof *f->links);
     f->open = npu_arena_alloc(&engine->arena, links, sizeof *f->open);
-    if (f->classes == NULL || f->active == NULL || f->links == NULL || f->open == NULL)
+    if (f->classes == NULL || f->active == NULL || f->part == NULL || f->links == NULL ||
+        f->open == NULL)
         return npu_fail_memory(err);
     return NPU_OK;
 }
@@ -98,19 +103,54 @@ static bool fluid_flow(npu_engine *engine, int path, npu_event event) {
     return true;
 }
 
-// The links of the active paths, with nothing given out yet.
-static void open_links(fluid *f) {
-    f->open_count = 0;
+static const npu_path *path_of(const fluid *f, int path) {
+    return &f->base.net.paths[path];
+}
+
+static bool touches(const fluid *f, const npu_path *path) {
+    for (int k = 0; k < path->link_count; k++)
+        if (f->links[path->links[k]].touched)
+            return true;
+    return false;
+}
+
+static void touch(fluid *f, const npu_path *path) {
+    for (int k = 0; k < path->link_count; k++) {
+        fluid_link *link = &f->links[path->links[k]];
+        if (link->touched)
+            continue;
+        link->touched = true;
+        link->left = f->base.net.links[path->links[k]].rate;
+        f->open[f->open_count++] = path->links[k];
+    }
+}
+
+// Classes whose number of flows changed, with all that share a link with them, directly or over
+// others: the rates of the rest cannot change. Leaves them in `part`, and their links open with
+// nothing given out yet.
+static void choose_part(fluid *f) {
+    f->part_count = f->open_count = 0;
     for (int i = 0; i < f->active_count; i++) {
-        const npu_path *path = &f->base.net.paths[f->active[i]];
-        for (int k = 0; k < path->link_count; k++) {
-            fluid_link *link = &f->links[path->links[k]];
-            if (link->claims == 0) {
-                link->left = f->base.net.links[path->links[k]].rate;
-                f->open[f->open_count++] = path->links[k];
+        flow_class *c = &f->classes[f->active[i]];
+        c->settled = c->flows.count == c->rated;
+        if (!c->settled)
+            f->part[f->part_count++] = f->active[i];
+    }
+    for (int done = 0; done < f->part_count;) {
+        while (done < f->part_count)
+            touch(f, path_of(f, f->part[done++]));
+        for (int i = 0; i < f->active_count; i++) {
+            flow_class *c = &f->classes[f->active[i]];
+            if (c->settled && touches(f, path_of(f, f->active[i]))) {
+                c->settled = false;
+                f->part[f->part_count++] = f->active[i];
             }
-            link->claims += f->classes[f->active[i]].flows.count;
         }
+    }
+    for (int i = 0; i < f->part_count; i++) {
+        const npu_path *path = path_of(f, f->part[i]);
+        for (int k = 0; k < path->link_count; k++)
+            f->links[path->links[k]].claims += f->classes[f->part[i]].flows.count;
     }
 }
 
@@ -123,11 +163,11 @@ static double lowest_limit(fluid *f, double floor) {
             link->fair = fmax(link->left / link->claims, floor);
     }
     double lowest = INFINITY;
-    for (int i = 0; i < f->active_count; i++) {
-        flow_class *c = &f->classes[f->active[i]];
+    for (int i = 0; i < f->part_count; i++) {
+        flow_class *c = &f->classes[f->part[i]];
         if (c->settled)
             continue;
-        const npu_path *path = &f->base.net.paths[f->active[i]];
+        const npu_path *path = path_of(f, f->part[i]);
         c->limit = path->cap;
         for (int k = 0; k < path->link_count; k++)
             c->limit = fmin(c->limit, f->links[path->links[k]].fair);
@@ -137,19 +177,16 @@ static double lowest_limit(fluid *f, double floor) {
     return lowest;
 }
 
-// Leaves the max-min rate of every active path in `limit`.
+// Leaves the max-min rate of every path of the part in `limit`.
 static void fill(fluid *f) {
-    open_links(f);
     double level = 0;
-    for (int i = 0; i < f->active_count; i++)
-        f->classes[f->active[i]].settled = false;
-    for (int unsettled = f->active_count; unsettled > 0;) {
+    for (int unsettled = f->part_count; unsettled > 0;) {
         level = lowest_limit(f, level);
-        for (int i = 0; i < f->active_count; i++) {
-            flow_class *c = &f->classes[f->active[i]];
+        for (int i = 0; i < f->part_count; i++) {
+            flow_class *c = &f->classes[f->part[i]];
             if (c->settled || c->limit > level * (1 + 1e-12))
                 continue;
-            const npu_path *path = &f->base.net.paths[f->active[i]];
+            const npu_path *path = path_of(f, f->part[i]);
             for (int k = 0; k < path->link_count; k++) {
                 fluid_link *link = &f->links[path->links[k]];
                 link->left -= c->limit * c->flows.count;
@@ -160,26 +197,32 @@ static void fill(fluid *f) {
         }
     }
     for (int i = 0; i < f->open_count; i++) {
-        assert(f->links[f->open[i]].claims == 0);
-        assert(f->links[f->open[i]].left >= -1e-9 * f->base.net.links[f->open[i]].rate);
+        fluid_link *link = &f->links[f->open[i]];
+        assert(link->claims == 0);
+        assert(link->left >= -1e-9 * f->base.net.links[f->open[i]].rate);
+        link->touched = false;
     }
 }
 
 static void compute_rates(fluid *f) {
     double now = f->base.now;
-    for (int i = f->active_count - 1; i >= 0; i--) {
-        flow_class *c = &f->classes[f->active[i]];
-        if (c->flows.count > 0)
+    choose_part(f);
+    int kept = 0;
+    for (int i = 0; i < f->part_count; i++) {
+        flow_class *c = &f->classes[f->part[i]];
+        if (c->flows.count > 0) {
+            f->part[kept++] = f->part[i];
             continue;
+        }
         wind(c, now);
         c->rate = 0;
         c->rated = 0;
         c->changed = false;
-        f->active[i] = f->active[--f->active_count];
     }
+    f->part_count = kept;
     fill(f);
-    for (int i = 0; i < f->active_count; i++) {
-        flow_class *c = &f->classes[f->active[i]];
+    for (int i = 0; i < f->part_count; i++) {
+        flow_class *c = &f->classes[f->part[i]];
         if (c->limit == c->rate && c->flows.count == c->rated)
             continue;
         wind(c, now);
@@ -187,6 +230,11 @@ static void compute_rates(fluid *f) {
         c->rated = c->flows.count;
         c->changed = true;
     }
+    kept = 0;
+    for (int i = 0; i < f->active_count; i++)
+        if (f->classes[f->active[i]].flows.count > 0)
+            f->active[kept++] = f->active[i];
+    f->active_count = kept;
 }
 
 static double due_time(const flow_class *c) {
