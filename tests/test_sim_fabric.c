@@ -73,22 +73,42 @@ static void routes_are_links_and_a_latency(void **state) {
     npu_fabric_free(&f);
 }
 
+typedef struct known_route { // of a shipped fabric
+    const char *fabric;
+    int ranks, from, to;
+    double latency;       // ns
+    const char *links[3]; // in order, NULL at the end
+} known_route;
+
 // Dies of a package share SIO; others cross the plane, each by its own way in and out.
-static void the_shipped_node_has_16_dies(void **state) {
+static void shipped_fabrics_have_the_routes_they_describe(void **state) {
+    static const known_route known[] = {
+        {"a3_package", 2, 1, 0, 600, {"sio_DOWN"}},
+        {"a3_node", 16, 4, 5, 600, {"sio2_UP"}},
+        {"a3_node", 16, 4, 15, 500, {"plane4_UP", "switch", "plane15_DOWN"}},
+        {"a3_supernode", 33, 32, 3, 5500, {"node2_link_32_UP", "level2", "node0_link_3_DOWN"}},
+        {"a2_node", 8, 7, 2, 500, {"hccs2_7_DOWN"}},
+        {"roce_pair", 16, 5, 0, 500, {"plane5_UP", "plane0_DOWN"}},
+        {"roce_pair", 16, 15, 0, 1500, {"roce15_UP", "net", "roce0_DOWN"}},
+    };
     (void)state;
-    npu_fabric f;
-    npu_error err = {{0}};
-    npu_status status = npu_fabric_load(NPUSIM_SOURCE "/configs/fabric/a3_node.xml", 16, &f, &err);
-    assert_string_equal(err.text, "");
-    assert_int_equal(status, NPU_OK);
-    const npu_route *near = npu_fabric_route(&f, 4, 5), *far = npu_fabric_route(&f, 4, 15);
-    assert_int_equal(near->link_count, 1);
-    assert_string_equal(f.links[near->links[0]].name, "sio2_UP");
-    assert_int_equal(far->link_count, 3);
-    assert_string_equal(f.links[far->links[0]].name, "plane4_UP");
-    assert_string_equal(f.links[far->links[2]].name, "plane15_DOWN");
-    assert_true(fabs(far->latency - 500) < 1e-6);
-    npu_fabric_free(&f);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const known_route *k = &known[i];
+        char path[512];
+        npu_fabric f;
+        npu_error err = {{0}};
+        snprintf(path, sizeof path, "%s/configs/fabric/%s.xml", NPUSIM_SOURCE, k->fabric);
+        npu_status status = npu_fabric_load(path, k->ranks, &f, &err);
+        assert_string_equal(err.text, "");
+        assert_int_equal(status, NPU_OK);
+        const npu_route *route = npu_fabric_route(&f, k->from, k->to);
+        assert_true(fabs(route->latency - k->latency) < 1e-6);
+        int count = 0;
+        for (; count < 3 && k->links[count] != NULL; count++)
+            assert_string_equal(f.links[route->links[count]].name, k->links[count]);
+        assert_int_equal(route->link_count, count);
+        npu_fabric_free(&f);
+    }
 }
 
 static void a_wrong_platform_is_one_line(void **state) {
@@ -110,7 +130,7 @@ static void a_missing_file_is_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(routes_are_links_and_a_latency),
-        cmocka_unit_test(the_shipped_node_has_16_dies),
+        cmocka_unit_test(shipped_fabrics_have_the_routes_they_describe),
         cmocka_unit_test(a_wrong_platform_is_one_line),
         cmocka_unit_test(a_missing_file_is_named),
     };
