@@ -31,7 +31,7 @@ static void print_found(const npu_context *context, FILE *report) {
 npu_status npusim_check(const npusim_input *input, FILE *report, FILE *warn, npu_error *err) {
     npu_context context;
     npu_status status = npu_context_open(&context, input, err);
-    npu_context_print_warnings(&context, warn);
+    npu_context_print_warnings(&context, 0, warn);
     if (!status && report != NULL)
         print_found(&context, report);
     npu_context_close(&context);

@@ -65,8 +65,8 @@ void npu_context_close(npu_context *context) {
     npu_warnings_free(&context->warnings);
 }
 
-void npu_context_print_warnings(const npu_context *context, FILE *to) {
-    for (int i = 0; to != NULL && i < context->warnings.count; i++)
+void npu_context_print_warnings(const npu_context *context, int first, FILE *to) {
+    for (int i = first; to != NULL && i < context->warnings.count; i++)
         fprintf(to, "%.*swarning: %s\n", context->warnings.sentences[i], context->warnings.lines[i],
                 context->warnings.lines[i] + context->warnings.sentences[i]);
 }

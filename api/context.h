@@ -22,9 +22,9 @@ typedef struct npu_context {
 // warnings gathered before a failure are worth showing.
 npu_status npu_context_open(npu_context *context, const npusim_input *input, npu_error *err);
 void npu_context_close(npu_context *context);
-// Prints the warnings gathered, one per line (file:line:col: warning: sentence); `to` may be
-// NULL.
-void npu_context_print_warnings(const npu_context *context, FILE *to);
+// Prints the warnings gathered, from the `first` on, one per line (file:line:col: warning:
+// sentence); `to` may be NULL.
+void npu_context_print_warnings(const npu_context *context, int first, FILE *to);
 
 // The engine's kind; NULL means fluid.
 npu_status npu_engine_choice(const char *name, npu_engine_kind *kind, npu_error *err);

@@ -120,10 +120,13 @@ static npu_status draw(const run *r, npu_error *err) {
 
 // ---- the run -------------------------------------------------------------------------------
 
-static npu_status simulate(run *r, npu_error *err) {
+// What the simulation warns of is told after what the graph's checks did.
+static npu_status simulate(run *r, FILE *warn, npu_error *err) {
+    int told = r->context.warnings.count;
     const npu_ranks *ranks = &r->context.ranks;
-    npu_sim_options options = {r->context.engine, r->options->input.l2_warm};
+    npu_sim_options options = {r->context.engine, r->options->input.l2_warm, &r->context.warnings};
     npu_status status = npu_simulate_ranks(ranks, &r->context.die, &options, r->results, err);
+    npu_context_print_warnings(&r->context, told, warn);
     for (int i = 0; i < ranks->count && !status; i++) {
         npu_sim_result *result = &r->results[i];
         status = npu_metrics_make(&result->trace, &ranks->graphs[i], result->thread_busy,
@@ -153,13 +156,13 @@ static void print_report(const run *r, FILE *out) {
     npu_report_print(out, &report);
 }
 
-static npu_status carry_out(run *r, FILE *report, npu_error *err) {
+static npu_status carry_out(run *r, FILE *report, FILE *warn, npu_error *err) {
     npu_out *outs[NPU_MAX_RANKS] = {NULL};
     int count = r->context.ranks.count;
     bool files_wanted = r->options->out != NULL;
     npu_status status = files_wanted ? begin_files(r, outs, err) : NPU_OK;
     if (!status)
-        status = simulate(r, err);
+        status = simulate(r, warn, err);
     for (int i = 0; i < count && files_wanted && !status; i++) {
         one_rank rank = rank_of(r, i);
         status = write_files(&rank, outs[i], err);
@@ -203,11 +206,11 @@ npu_status npusim_run(const npusim_run_options *options, FILE *report, FILE *war
         return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "the swimlane level is 1 to 4, not %d",
                         r.level);
     npu_status status = npu_context_open(&r.context, &options->input, err);
-    npu_context_print_warnings(&r.context, warn);
+    npu_context_print_warnings(&r.context, 0, warn);
     if (!status)
         status = make_room(&r, err);
     if (!status)
-        status = carry_out(&r, report, err);
+        status = carry_out(&r, report, warn, err);
     if (!status && makespan_ns != NULL)
         *makespan_ns = r.results[slowest(&r)].trace.makespan;
     close_run(&r);

@@ -128,6 +128,7 @@ typedef struct npu_build {
     int next_func_id;
     int64_t next_address;
     int ranks;
+    double skew;
     int64_t steps; // loop iterations and items so far
     uint64_t hash;
 } npu_build;
@@ -144,6 +145,8 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 npu_status npu_build_rank(npu_build *b);
 // Their number, an expression over the parameters; 1 when `node` is NULL.
 npu_status npu_build_ranks(npu_build *b, const npu_yaml *node);
+// How much later this rank begins: an expression with a unit of time, "rank * 3us".
+npu_status npu_build_skew(npu_build *b, const npu_yaml *node);
 // `on_ranks: name`: a tensor of this file, on every rank, with the rank as a first dimension.
 npu_status npu_build_on_ranks(npu_build *b, const npu_yaml *map, npu_tensor *tensor);
 

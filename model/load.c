@@ -32,9 +32,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",   "dispatch", "ranks",
-                                       "fabric",  "calls",   "params",   "require",
-                                       "kernels", "tensors", "tasks",    NULL};
+    static const char *const keys[] = {"doc",     "graph", "dispatch", "ranks",   "fabric",
+                                       "skew",    "calls", "params",   "require", "kernels",
+                                       "tensors", "tasks", NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -90,6 +90,8 @@ npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_co
         status = npu_build_params(b, npu_yaml_get(root, "params"), given, given_count);
     if (status == NPU_OK && b->frame == &b->root)
         status = npu_build_ranks(b, npu_yaml_get(root, "ranks"));
+    if (status == NPU_OK && b->frame == &b->root)
+        status = npu_build_skew(b, npu_yaml_get(root, "skew"));
     if (status == NPU_OK)
         status = npu_build_require(b, npu_yaml_get(root, "require"));
     if (status == NPU_OK)
@@ -223,6 +225,7 @@ static npu_status finish(npu_build *b, npu_graph *graph) {
     graph->func_count = b->func_count;
     graph->rank = b->options->rank;
     graph->ranks = b->ranks;
+    graph->skew = b->skew;
     graph->hash = b->hash;
     return status;
 }

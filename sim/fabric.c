@@ -53,7 +53,8 @@ static npu_status read_in_child(const void *arg, void *result, npu_error *err) {
 // What SimGrid said first: "[time] file:line: [category/ERROR] sentence".
 static const char *first_words(FILE *words, char *buf, int size) {
     char line[512];
-    snprintf(buf, (size_t)size, "it ended without a word; most often a route between two dies is missing");
+    snprintf(buf, (size_t)size,
+             "it ended without a word; most often a route between two dies is missing");
     rewind(words);
     while (fgets(line, sizeof line, words) != NULL) {
         line[strcspn(line, "\n")] = '\0';

@@ -34,6 +34,21 @@ bool npu_core_reaches(core_state *core, const npu_op *op, bool here) {
     return true;
 }
 
+static npu_actor actor_of(const core_state *core) {
+    return (npu_actor){core->all->graph, core->all->trace->rows[core->row].task};
+}
+
+// Whether stores before `at` are still under way.
+static bool unanswered(const core_state *core, double at) {
+    static const npu_pipe stores[] = {NPU_PIPE_MTE3, NPU_PIPE_FIXPIPE};
+    for (int i = 0; i < 2; i++) {
+        const pipe_state *p = &core->pipes[stores[i]];
+        if (p->resolved != p->issued || p->visible > at + NPU_ENGINE_TIE)
+            return true;
+    }
+    return false;
+}
+
 // Posted: S goes on, and the change is seen once L2 of the other die has it.
 bool npu_core_notify(core_state *core, const npu_op *op) {
     npu_cores *all = core->all;
@@ -41,8 +56,14 @@ bool npu_core_notify(core_state *core, const npu_op *op) {
     double at = fmax(now, core->s_time + all->die->scalar.issue * all->cycle);
     double way = npu_dies_latency(all->dies, all->rank, npu_rank_of(op->gm.address)) +
                  all->die->l2.hit_latency;
-    npu_status status = npu_counters_notify(all->dies->counters, op->gm.address, op->value, op->set,
-                                            at - now + way, &all->error);
+    npu_notice notice = {.address = op->gm.address,
+                         .value = op->value,
+                         .set = op->set,
+                         .overtakes = unanswered(core, at),
+                         .sent = at,
+                         .arrives = at + way,
+                         .by = actor_of(core)};
+    npu_status status = npu_counters_notify(all->dies->counters, &notice, &all->error);
     if (status)
         npu_core_fail(all, status);
     return status == NPU_OK;
@@ -59,7 +80,7 @@ bool npu_core_await(core_state *core, const npu_op *op) {
     npu_cores *all = core->all;
     if (core->awaiting || !npu_core_reaches(core, op, true))
         return false;
-    npu_waiter waiter = {op->gm.address, op->value, reached, core};
+    npu_waiter waiter = {op->gm.address, op->value, actor_of(core), reached, core};
     bool is_reached = false;
     double since = 0;
     npu_status status =

@@ -76,7 +76,7 @@ static npu_status build(simulation *sim, const npu_ranks *ranks, const npu_sim_o
     npu_status status =
         npu_dies_engine(sim->die, count, sim->dies.fabric, options->engine, &sim->engine, err);
     if (!status)
-        status = npu_counters_new(sim->engine, &sim->dies.counters, err);
+        status = npu_counters_new(sim->engine, options->hazards, &sim->dies.counters, err);
     for (int r = 0; r < count && !status; r++) {
         const npu_graph *graph = &ranks->graphs[r];
         assert(graph->rank == r && graph->ranks == count);
@@ -109,12 +109,22 @@ static void collect(const one_die *d, const npu_engine_stats *stats, npu_sim_res
     qsort(trace->rows, (size_t)trace->row_count, sizeof *trace->rows, by_start);
 }
 
+static void begin_die(void *owner, int64_t tag) {
+    const one_die *d = owner;
+    (void)tag;
+    if (d->launch != NULL)
+        npu_launch_begin(d->launch);
+    else
+        npu_aicpu_begin(d->aicpu);
+}
+
 static void begin(simulation *sim) {
     for (int r = 0; r < sim->dies.ranks; r++) {
-        if (sim->ranks[r].launch != NULL)
-            npu_launch_begin(sim->ranks[r].launch);
+        one_die *d = &sim->ranks[r];
+        if (d->graph->skew > 0)
+            npu_engine_delay(sim->engine, d->graph->skew, begin_die, d, 0);
         else
-            npu_aicpu_begin(sim->ranks[r].aicpu);
+            begin_die(d, 0);
     }
 }
 
@@ -164,6 +174,8 @@ npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
     }
     if (!status)
         status = find_result(sim, err);
+    if (!status)
+        npu_counters_finish(sim->dies.counters);
     for (int r = 0; r < count && !status; r++) {
         collect(&sim->ranks[r], npu_engine_get_stats(sim->engine), &results[r]);
         npu_memory_check_invariants(sim->ranks[r].memory);

@@ -35,6 +35,15 @@ static void each_rank_reads_the_file_with_its_number(void **state) {
     }
 }
 
+static void a_rank_has_its_skew(void **state) {
+    fixture *f = *state;
+    write_file("g.yaml", "ranks: 4\nskew: (rank % 2) * 3 us\n" TASKS);
+    for (int rank = 0; rank < 4; rank++) {
+        assert_int_equal(load_rank(f, rank), NPU_OK);
+        assert_true(f->graph.skew == (rank % 2) * 3000);
+    }
+}
+
 static void an_included_file_knows_the_rank_too(void **state) {
     fixture *f = *state;
     write_file("a.yaml", "tensors: { y: { shape: [rank + 2], dtype: int8 } }\n" TASKS);
@@ -75,6 +84,11 @@ static void wrong_ranks_are_refused(void **state) {
     refuses(f, "ranks: 2\nfabric: [a]\n" TASKS, "g.yaml:2:9: fabric must be a single value");
     refuses(f, "tensors: { x: { shape: [rank], dtype: int8 } }\n" TASKS,
             "g.yaml:1:25: unknown name 'rank'");
+    refuses(f, "skew: 3us\n" TASKS, "g.yaml:1:7: the graph has no `ranks`");
+    refuses(f, "ranks: 2\nskew: 3\n" TASKS,
+            "g.yaml:2:7: skew must end in ns, us or ms (for example rank * 3us), not '3'");
+    refuses(f, "ranks: 2\nskew: rank - 1us\n" TASKS,
+            "g.yaml:2:7: skew is 0 to 1000000000us, not -1");
     write_file("g.yaml", "ranks: 1 + (rank == 0)\n" TASKS);
     assert_int_equal(load_rank(f, 1), NPU_BAD_INPUT);
     assert_string_equal(f->err.text, "g.yaml:1:8: there is no rank 1: `ranks` depends on the rank");
@@ -134,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_graph_without_ranks_is_rank_0_of_1),
         TEST(each_rank_reads_the_file_with_its_number),
+        TEST(a_rank_has_its_skew),
         TEST(an_included_file_knows_the_rank_too),
         TEST(on_ranks_puts_the_rank_in_front),
         TEST(wrong_ranks_are_refused),

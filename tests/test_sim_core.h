@@ -211,7 +211,7 @@ static inline void build(fixture *f) {
     assert_int_equal(npu_sdma_new(&f->die, f->engine, f->memory, totals, CORES, &f->sdma, err),
                      NPU_OK);
     f->dies = (npu_dies){.ranks = 1, .memories = {f->memory}};
-    assert_int_equal(npu_counters_new(f->engine, &f->dies.counters, err), NPU_OK);
+    assert_int_equal(npu_counters_new(f->engine, NULL, &f->dies.counters, err), NPU_OK);
     assert_int_equal(npu_cores_new(&f->die, &f->graph, f->engine, &f->dies, f->sdma, &f->trace,
                                    &hooks, &f->cores, err),
                      NPU_OK);

@@ -57,7 +57,7 @@ static npu_status simulate(two *t, fixture *f, const char *text) {
     f->die.aicpu.poll = f->die.aicpu.idle = 100;
     f->die.aicpu.pop_batch = 8;
     f->die.trace_clock = 0.05;
-    npu_sim_options options = {NPU_ENGINE_FLUID, false};
+    npu_sim_options options = {NPU_ENGINE_FLUID, false, &f->warnings};
     return npu_simulate_ranks(&t->ranks, &f->die, &options, t->results, &f->err);
 }
 
@@ -187,6 +187,81 @@ static void a_die_can_tell_itself(void **state) {
         100 + 200, 1);
 }
 
+// Rank 1 begins 5 us later and is told at 300 ns: its block finds that done.
+static void a_rank_begins_after_its_skew(void **state) {
+    fixture *f = *state;
+    two t;
+    assert_int_equal(simulate(&t, f,
+                              RANKS("{ notify: { to: \"ns[1, 0]\", add: 1 } }",
+                                    "{ await: { at: \"n[0]\", value: 1 } }") "skew: rank * 5us\n"),
+                     NPU_OK);
+    assert_time(t.results[0].trace.rows[0].start, 0);
+    assert_time(t.results[1].trace.rows[0].start, 5000);
+    assert_time(t.results[1].trace.rows[0].end, 5200);
+    close_two(&t);
+}
+
+// The lines about hazards that a run gives, or none.
+static void assert_hazard(fixture *f, const char *text, const char *sentence) {
+    two t;
+    npu_warnings_free(&f->warnings);
+    f->warnings = (npu_warnings){0};
+    assert_int_equal(simulate(&t, f, text), NPU_OK);
+    assert_int_equal(f->warnings.count, sentence != NULL);
+    if (sentence != NULL)
+        assert_string_equal(f->warnings.lines[0] + f->warnings.sentences[0], sentence);
+    close_two(&t);
+}
+
+#define PUT "{ store: { from: ub, to: \"xs[1, 0, :]\" } }, "
+#define TELL "{ notify: { to: \"ns[1, 0]\", add: 1 } }"
+#define WAIT "{ await: { at: \"n[0]\", value: 1 } }"
+
+static void a_notify_that_may_pass_its_stores_is_a_hazard(void **state) {
+    assert_hazard(
+        *state, RANKS(PUT TELL, WAIT),
+        "hazard: the notify of task 'a' of rank 0 may pass the stores before it, and task "
+        "'b' of rank 1 goes on from it; put a drain in between");
+    assert_hazard(*state, RANKS(PUT "{ drain: {} }, " TELL, WAIT), NULL);
+    assert_hazard(*state, RANKS(PUT TELL, IDLE), NULL); // nobody goes on from it
+}
+
+static void a_set_that_races_another_notify_is_a_hazard(void **state) {
+    assert_hazard(
+        *state,
+        RANKS("{ notify: { to: \"ns[1, 0]\", set: 1 } }", "{ notify: { to: \"n[0]\", add: 1 } }"),
+        "hazard: the set of task 'a' of rank 0 may reach its counter before or after the "
+        "notify of task 'b' of rank 1");
+    assert_hazard(*state, RANKS(TELL, "{ notify: { to: \"n[0]\", add: 1 } }"),
+                  NULL);  // adds commute
+    assert_hazard(*state, // at 400 the set has long arrived
+                  RANKS("{ notify: { to: \"ns[1, 0]\", set: 1 } }",
+                        "{ scalar: { ops: 400 } }, { notify: { to: \"n[0]\", add: 1 } }"),
+                  NULL);
+}
+
+// Two tasks of rank 1 wait for 1 of a counter that two waves bring to 2.
+static void a_counter_used_twice_without_an_epoch_is_a_hazard(void **state) {
+    static const char again[] = "    else: [{ task: b, kernel: b, x: x, xs: xs, n: n, ns: ns }, "
+                                "{ task: c, kernel: b, x: x, xs: xs, n: n, ns: ns }]\n";
+    const char *texts[] = {
+        RANKS(TELL ", { scalar: { ops: 2000 } }, " TELL, WAIT),
+        RANKS(TELL, WAIT), // both wait for one wave: that is no reuse
+    };
+    for (int i = 0; i < 2; i++) {
+        char text[4096];
+        const char *end = strstr(texts[i], "    else:");
+        int length = snprintf(text, sizeof text, "%.*s%s", (int)(end - texts[i]), texts[i], again);
+        assert_true(length > 0 && length < (int)sizeof text);
+        assert_hazard(*state, text,
+                      i > 0
+                          ? NULL
+                          : "hazard: tasks 'b' and 'c' of rank 1 both wait for 1 of a counter that "
+                            "reaches 2: the later one does not wait for its own wave; give each an "
+                            "epoch");
+    }
+}
+
 static void ranks_that_wait_for_each_other_are_named(void **state) {
     assert_refused(
         *state,
@@ -220,6 +295,10 @@ int main(void) {
         TEST(await_finds_what_was_told_before),
         TEST(counters_add_up_or_are_set),
         TEST(a_die_can_tell_itself),
+        TEST(a_rank_begins_after_its_skew),
+        TEST(a_notify_that_may_pass_its_stores_is_a_hazard),
+        TEST(a_set_that_races_another_notify_is_a_hazard),
+        TEST(a_counter_used_twice_without_an_epoch_is_a_hazard),
         TEST(ranks_that_wait_for_each_other_are_named),
         TEST(one_op_reaches_one_die),
     };
