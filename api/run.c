@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ typedef struct run {
     npu_context context;
     npu_sim_result *results; // of each rank, as are the metrics
     npu_metrics *metrics;
+    npu_link_use *fabric; // of each of its links
     int level;
 } run;
 
@@ -124,7 +126,8 @@ static npu_status draw(const run *r, npu_error *err) {
 static npu_status simulate(run *r, FILE *warn, npu_error *err) {
     int told = r->context.warnings.count;
     const npu_ranks *ranks = &r->context.ranks;
-    npu_sim_options options = {r->context.engine, r->options->input.l2_warm, &r->context.warnings};
+    npu_sim_options options = {r->context.engine, r->options->input.l2_warm, &r->context.warnings,
+                               r->fabric};
     npu_status status = npu_simulate_ranks(ranks, &r->context.die, &options, r->results, err);
     npu_context_print_warnings(&r->context, told, warn);
     for (int i = 0; i < ranks->count && !status; i++) {
@@ -143,6 +146,29 @@ static int slowest(const run *r) {
     return at;
 }
 
+// The links that carried most; of several that carried the same the first.
+static void print_fabric(const run *r, double makespan, FILE *out) {
+    enum { SHOWN = 4 };
+    const npu_fabric *fabric = &r->context.ranks.fabric;
+    double last = INFINITY;
+    for (int n = 0; n < SHOWN; n++) {
+        int at = -1;
+        for (int i = 0; i < fabric->link_count; i++)
+            if (r->fabric[i].bytes < last && (at < 0 || r->fabric[i].bytes > r->fabric[at].bytes) &&
+                fabric->links[i].shared)
+                at = i;
+        if (at < 0 || r->fabric[at].bytes <= 0)
+            return;
+        last = r->fabric[at].bytes;
+        char bytes[32], rate[32], most[32];
+        npu_show_bytes(last, bytes, sizeof bytes);
+        npu_show_rate(last / makespan, rate, sizeof rate);
+        npu_show_rate(fabric->links[at].rate, most, sizeof most);
+        fprintf(out, "link %-16s %9s, %.1f %% busy; %s of %s\n", fabric->links[at].name, bytes,
+                100 * r->fabric[at].busy / makespan, rate, most);
+    }
+}
+
 // Of several ranks all makespans, and the rest of the slowest.
 static void print_report(const run *r, FILE *out) {
     int count = r->context.ranks.count, shown = slowest(r);
@@ -151,6 +177,8 @@ static void print_report(const run *r, FILE *out) {
         npu_show_time(r->results[i].trace.makespan, time, sizeof time);
         fprintf(out, "rank %d: %s%s\n", i, time, i == shown ? ", told below" : "");
     }
+    if (count > 1)
+        print_fabric(r, r->results[shown].trace.makespan, out);
     npu_report report = {&r->results[shown].trace, &r->context.ranks.graphs[shown],
                          &r->metrics[shown], r->context.die.name};
     npu_report_print(out, &report);
@@ -184,7 +212,9 @@ static npu_status make_room(run *r, npu_error *err) {
     size_t count = (size_t)r->context.ranks.count;
     r->results = calloc(count, sizeof *r->results);
     r->metrics = calloc(count, sizeof *r->metrics);
-    return r->results != NULL && r->metrics != NULL ? NPU_OK : npu_fail_memory(err);
+    r->fabric = calloc((size_t)r->context.ranks.fabric.link_count + 1, sizeof *r->fabric);
+    return r->results != NULL && r->metrics != NULL && r->fabric != NULL ? NPU_OK
+                                                                         : npu_fail_memory(err);
 }
 
 static void close_run(run *r) {
@@ -195,6 +225,7 @@ static void close_run(run *r) {
             npu_sim_result_free(&r->results[i]);
     }
     free(r->metrics);
+    free(r->fabric);
     free(r->results);
     npu_context_close(&r->context);
 }

@@ -18,8 +18,8 @@ typedef struct npu_actor {
 // A change of the counter at `address`.
 typedef struct npu_notice {
     int64_t address, value;
-    bool set;       // else the value is added
-    bool overtakes; // stores before it have not been answered
+    bool set;             // else the value is added
+    bool overtakes;       // stores before it have not been answered
     double sent, arrives; // ns; may lie ahead
     npu_actor by;
 } npu_notice;

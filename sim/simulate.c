@@ -109,6 +109,14 @@ static void collect(const one_die *d, const npu_engine_stats *stats, npu_sim_res
     qsort(trace->rows, (size_t)trace->row_count, sizeof *trace->rows, by_start);
 }
 
+static void measure_fabric(const simulation *sim, npu_link_use *use) {
+    const npu_engine_stats *stats = npu_engine_get_stats(sim->engine);
+    int first = sim->dies.ranks * NPU_LINK_COUNT;
+    for (int i = 0; use != NULL && sim->dies.fabric != NULL && i < sim->dies.fabric->link_count;
+         i++)
+        use[i] = (npu_link_use){stats->link_bytes[first + i], stats->link_busy[first + i]};
+}
+
 static void begin_die(void *owner, int64_t tag) {
     const one_die *d = owner;
     (void)tag;
@@ -176,6 +184,8 @@ npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
         status = find_result(sim, err);
     if (!status)
         npu_counters_finish(sim->dies.counters);
+    if (!status)
+        measure_fabric(sim, options->fabric);
     for (int r = 0; r < count && !status; r++) {
         collect(&sim->ranks[r], npu_engine_get_stats(sim->engine), &results[r]);
         npu_memory_check_invariants(sim->ranks[r].memory);

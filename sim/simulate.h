@@ -9,10 +9,16 @@
 
 enum { NPU_MAX_THREADS = 9 }; // the orchestrator and at most 8 schedulers
 
+typedef struct npu_link_use { // of a link of the fabric
+    double bytes;             // that it carried
+    double busy;              // ns in which it carried anything
+} npu_link_use;
+
 typedef struct npu_sim_options {
     npu_engine_kind engine;
     bool l2_warm;          // external tensors start in L2
     npu_warnings *hazards; // what dies tell each other and works by luck (counters.h); may be NULL
+    npu_link_use *fabric;  // [ranks->fabric.link_count] to be filled, or NULL
 } npu_sim_options;
 
 typedef struct npu_sim_result {

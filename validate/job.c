@@ -126,7 +126,7 @@ npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ra
                             npu_error *err) {
     assert(job >= 0 && job < cases->job_count && values != NULL);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
-    npu_sim_options options = {engine, v->l2_warm, NULL};
+    npu_sim_options options = {engine, v->l2_warm, NULL, NULL};
     npu_error error = {{0}};
     npu_walls walls;
     npu_sim_result *results = calloc((size_t)ranks->count, sizeof *results);
