@@ -42,12 +42,12 @@ static npu_status once(const npusim_input *input, figures *f, npu_error *err) {
         f->ops = 0;
         f->makespan = 0;
         f->events = results[0].events; // of all ranks
-        for (int r = 0; r < context.ranks.count; r++) {
+        for (int r = 0; r < context.ranks.full; r++) {
             f->ops += results[r].trace.totals.ops;
             f->makespan = fmax(f->makespan, results[r].trace.makespan);
         }
     }
-    for (int r = 0; r < context.ranks.count; r++)
+    for (int r = 0; r < context.ranks.full; r++)
         npu_sim_result_free(&results[r]);
     npu_context_close(&context);
     return status;

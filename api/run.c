@@ -100,7 +100,7 @@ static npu_status folder_of(const run *r, int rank, char *buf, size_t size, npu_
 // The folders are made before the simulation: one that cannot be written is known at once.
 static npu_status begin_files(const run *r, npu_out **outs, npu_error *err) {
     npu_status status = NPU_OK;
-    for (int i = 0; i < r->context.ranks.count && !status; i++) {
+    for (int i = 0; i < r->context.ranks.full && !status; i++) {
         char folder[NPU_CONFIG_PATH];
         status = folder_of(r, i, folder, sizeof folder, err);
         if (!status)
@@ -111,7 +111,7 @@ static npu_status begin_files(const run *r, npu_out **outs, npu_error *err) {
 
 static npu_status draw(const run *r, npu_error *err) {
     npu_status status = NPU_OK;
-    for (int i = 0; i < r->context.ranks.count && !status; i++) {
+    for (int i = 0; i < r->context.ranks.full && !status; i++) {
         char folder[NPU_CONFIG_PATH];
         status = folder_of(r, i, folder, sizeof folder, err);
         if (!status)
@@ -130,7 +130,7 @@ static npu_status simulate(run *r, FILE *warn, npu_error *err) {
                                r->fabric};
     npu_status status = npu_simulate_ranks(ranks, &r->context.die, &options, r->results, err);
     npu_context_print_warnings(&r->context, told, warn);
-    for (int i = 0; i < ranks->count && !status; i++) {
+    for (int i = 0; i < ranks->full && !status; i++) {
         npu_sim_result *result = &r->results[i];
         status = npu_metrics_make(&result->trace, &ranks->graphs[i], result->thread_busy,
                                   result->thread_count, &r->metrics[i], err);
@@ -140,7 +140,7 @@ static npu_status simulate(run *r, FILE *warn, npu_error *err) {
 
 static int slowest(const run *r) {
     int at = 0;
-    for (int i = 1; i < r->context.ranks.count; i++)
+    for (int i = 1; i < r->context.ranks.full; i++)
         if (r->results[i].trace.makespan > r->results[at].trace.makespan)
             at = i;
     return at;
@@ -171,13 +171,16 @@ static void print_fabric(const run *r, double makespan, FILE *out) {
 
 // Of several ranks all makespans, and the rest of the slowest.
 static void print_report(const run *r, FILE *out) {
-    int count = r->context.ranks.count, shown = slowest(r);
-    for (int i = 0; i < count && count > 1; i++) {
+    int count = r->context.ranks.full, shown = slowest(r);
+    int ranks = r->context.ranks.count;
+    for (int i = 0; i < count && ranks > 1; i++) {
         char time[32];
         npu_show_time(r->results[i].trace.makespan, time, sizeof time);
         fprintf(out, "rank %d: %s%s\n", i, time, i == shown ? ", told below" : "");
     }
-    if (count > 1)
+    if (count < ranks)
+        fprintf(out, "ranks %d to %d are images of these\n", count, ranks - 1);
+    if (ranks > 1)
         print_fabric(r, r->results[shown].trace.makespan, out);
     npu_report report = {&r->results[shown].trace, &r->context.ranks.graphs[shown],
                          &r->metrics[shown], r->context.die.name};
@@ -186,7 +189,7 @@ static void print_report(const run *r, FILE *out) {
 
 static npu_status carry_out(run *r, FILE *report, FILE *warn, npu_error *err) {
     npu_out *outs[NPU_MAX_RANKS] = {NULL};
-    int count = r->context.ranks.count;
+    int count = r->context.ranks.full;
     bool files_wanted = r->options->out != NULL;
     npu_status status = files_wanted ? begin_files(r, outs, err) : NPU_OK;
     if (!status)
@@ -209,7 +212,7 @@ static npu_status carry_out(run *r, FILE *report, FILE *warn, npu_error *err) {
 }
 
 static npu_status make_room(run *r, npu_error *err) {
-    size_t count = (size_t)r->context.ranks.count;
+    size_t count = (size_t)r->context.ranks.full;
     r->results = calloc(count, sizeof *r->results);
     r->metrics = calloc(count, sizeof *r->metrics);
     r->fabric = calloc((size_t)r->context.ranks.fabric.link_count + 1, sizeof *r->fabric);
@@ -218,7 +221,7 @@ static npu_status make_room(run *r, npu_error *err) {
 }
 
 static void close_run(run *r) {
-    for (int i = 0; i < r->context.ranks.count; i++) {
+    for (int i = 0; i < r->context.ranks.full; i++) {
         if (r->metrics != NULL)
             npu_metrics_free(&r->metrics[i]);
         if (r->results != NULL)

@@ -127,7 +127,7 @@ typedef struct npu_build {
     npu_names func_names, folder_kernels, file_names;
     int next_func_id;
     int64_t next_address;
-    int ranks;
+    int ranks, full;
     double skew;
     int64_t steps; // loop iterations and items so far
     uint64_t hash;
@@ -143,8 +143,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 // ranks.c: the file with `ranks:` is read once for each of them.
 // Gives the frame the name `rank`, where the graph has ranks.
 npu_status npu_build_rank(npu_build *b);
-// Their number, an expression over the parameters; 1 when `node` is NULL.
-npu_status npu_build_ranks(npu_build *b, const npu_yaml *node);
+// Their number, and how many of them are simulated, expressions over the parameters; either may be
+// NULL: 1, and all.
+npu_status npu_build_ranks(npu_build *b, const npu_yaml *ranks, const npu_yaml *full);
 // How much later this rank begins: an expression with a unit of time, "rank * 3us".
 npu_status npu_build_skew(npu_build *b, const npu_yaml *node);
 // `on_ranks: name`: a tensor of this file, on every rank, with the rank as a first dimension.

@@ -103,6 +103,7 @@ typedef struct npu_graph {
     int func_count;
     bool operators;     // `dispatch: operator`: launched one after the other, not by the AICPU
     int rank, ranks;    // which of how many dies this is; 0 of 1 without `ranks:`
+    int full;           // ranks from here on are not simulated: rank r is an image of r % full
     double skew;        // ns that this rank begins after time 0
     const char *fabric; // what joins them, as written: a name or a path of a .xml; NULL: not said
     uint64_t hash;      // of every file read and every setting: equal inputs, equal hash

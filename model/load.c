@@ -32,9 +32,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph", "dispatch", "ranks",   "fabric",
-                                       "skew",    "calls", "params",   "require", "kernels",
-                                       "tensors", "tasks", NULL};
+    static const char *const keys[] = {"doc",     "graph",   "dispatch", "ranks",  "fabric",
+                                       "full",    "skew",    "calls",    "params", "require",
+                                       "kernels", "tensors", "tasks",    NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -89,7 +89,7 @@ npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_co
     if (status == NPU_OK)
         status = npu_build_params(b, npu_yaml_get(root, "params"), given, given_count);
     if (status == NPU_OK && b->frame == &b->root)
-        status = npu_build_ranks(b, npu_yaml_get(root, "ranks"));
+        status = npu_build_ranks(b, npu_yaml_get(root, "ranks"), npu_yaml_get(root, "full"));
     if (status == NPU_OK && b->frame == &b->root)
         status = npu_build_skew(b, npu_yaml_get(root, "skew"));
     if (status == NPU_OK)
@@ -225,6 +225,7 @@ static npu_status finish(npu_build *b, npu_graph *graph) {
     graph->func_count = b->func_count;
     graph->rank = b->options->rank;
     graph->ranks = b->ranks;
+    graph->full = b->full;
     graph->skew = b->skew;
     graph->hash = b->hash;
     return status;
@@ -256,7 +257,7 @@ npu_status npu_graph_load(const char *path, const npu_graph_options *options, np
     npu_build b = {.options = options, .warnings = warnings, .arena = &graph->arena};
     b.err = err != NULL ? err : &local;
     b.hash = 14695981039346656037u;
-    b.ranks = 1;
+    b.ranks = b.full = 1;
     b.next_address = (int64_t)options->rank << NPU_RANK_SHIFT;
     npu_status status = read_graph(&b, graph, path);
     if (status == NPU_OK)

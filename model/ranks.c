@@ -18,21 +18,30 @@ npu_status npu_build_rank(npu_build *b) {
     return npu_build_var(b, "rank", b->frame->pos, b->options->rank);
 }
 
-npu_status npu_build_ranks(npu_build *b, const npu_yaml *node) {
-    int64_t count = 1;
-    if (node == NULL)
+static npu_status read_count(npu_build *b, const npu_yaml *node, const char *what, int most,
+                             int *count) {
+    int64_t value = 0;
+    npu_status status = npu_build_number(b, node, what, &value);
+    if (!status && (value < 1 || value > most))
+        status = npu_fail(b->err, NPU_BAD_INPUT, node->pos, "%s must be 1 to %d, not %" PRId64,
+                          what, most, value);
+    *count = (int)value;
+    return status;
+}
+
+npu_status npu_build_ranks(npu_build *b, const npu_yaml *ranks, const npu_yaml *full) {
+    if (ranks == NULL && full != NULL)
+        return npu_fail(b->err, NPU_BAD_INPUT, full->pos, "the graph has no `ranks`");
+    if (ranks == NULL)
         return NPU_OK;
-    npu_status status = npu_build_number(b, node, "ranks", &count);
-    if (status)
-        return status;
-    if (count < 1 || count > NPU_MAX_RANKS)
-        return npu_fail(b->err, NPU_BAD_INPUT, node->pos, "ranks are 1 to %d, not %" PRId64,
-                        NPU_MAX_RANKS, count);
-    if (b->options->rank >= count)
-        return npu_fail(b->err, NPU_BAD_INPUT, node->pos,
-                        "there is no rank %d: `ranks` depends on the rank", b->options->rank);
-    b->ranks = (int)count;
-    return NPU_OK;
+    npu_status status = read_count(b, ranks, "ranks", NPU_MAX_RANKS, &b->ranks);
+    if (!status && b->options->rank >= b->ranks)
+        status = npu_fail(b->err, NPU_BAD_INPUT, ranks->pos,
+                          "there is no rank %d: `ranks` depends on the rank", b->options->rank);
+    b->full = b->ranks;
+    if (!status && full != NULL)
+        status = read_count(b, full, "full", b->ranks, &b->full);
+    return status;
 }
 
 npu_status npu_build_skew(npu_build *b, const npu_yaml *node) {

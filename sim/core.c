@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core_state.h"
+#include "images.h"
 
 void npu_core_fail(npu_cores *cores, npu_status status) {
     if (cores->status == NPU_OK)
@@ -201,6 +202,9 @@ static bool fetch(core_state *core) {
         if (!done)
             break;
         count_op(core, &core->op);
+        if (all->images != NULL)
+            npu_images_issue(all->images, core, &core->op, core->pipes[core->op.pipe].issued,
+                             fmax(core->s_time, npu_engine_now(all->engine)));
         core->fetched = false;
         any = true;
     }
@@ -341,6 +345,8 @@ void npu_cores_start(npu_cores *cores, int row) {
     int instances = core->stream.body->instance_count;
     assert(instances <= INSTANCES);
     place_slots(core);
+    if (cores->images != NULL)
+        npu_images_start(cores->images, core);
     memset(core->slots, 0, (size_t)instances * sizeof *core->slots);
     npu_core_advance(core);
 }
@@ -381,6 +387,11 @@ npu_status npu_cores_new(const npu_die *die, const npu_graph *graph, npu_engine 
         states[i].lane = aiv ? of_kind % 2 : 0;
         states[i].row = -1;
     }
+    npu_status status = npu_images_new(cores, &cores->images, err);
+    if (status) {
+        npu_cores_free(cores);
+        return status;
+    }
     *out = cores;
     return NPU_OK;
 }
@@ -392,7 +403,9 @@ npu_status npu_cores_result(const npu_cores *cores, npu_error *err) {
 }
 
 void npu_cores_free(npu_cores *cores) {
-    if (cores != NULL)
-        free(cores->cores);
+    if (cores == NULL)
+        return;
+    npu_images_free(cores->images);
+    free(cores->cores);
     free(cores);
 }

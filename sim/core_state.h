@@ -94,6 +94,7 @@ struct npu_cores {
     npu_dies *dies;
     int rank;
     npu_sdma *sdma;
+    struct npu_images *images; // NULL: there are none
     npu_trace *trace;
     npu_cores_hooks hooks;
     double cycle; // ns

@@ -23,8 +23,7 @@ typedef struct page {
 struct npu_memory {
     npu_engine *engine;
     int rank;
-    int cores;    // of a die
-    int64_t base; // the first address of this die
+    int cores; // of a die
     npu_totals *totals;
     int64_t line; // bytes, a power of two
     int shift;    // its logarithm
@@ -63,6 +62,11 @@ void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
     paths[NPU_PATH_WRITE_BACK] = (npu_path){"write back", {hbm}, 1, INFINITY};
     paths[NPU_PATH_SDMA] = (npu_path){"sdma", {hbm}, 1, die->sdma.rate};
     paths[NPU_PATH_SDMA_SHARED] = (npu_path){"sdma shared", {hbm}, 1, die->sdma.shared};
+}
+
+// An address within its die. It may be that of an image, whose memory stands for this one.
+static int64_t local(int64_t address) {
+    return address & ((INT64_C(1) << NPU_RANK_SHIFT) - 1);
 }
 
 // ---- pages ---------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ static lines touch(npu_memory *m, const npu_gm *gm, int reader, bool dirty) {
     m->now = npu_engine_now(m->engine);
     m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++)
-        touch_rows(m, gm->address - m->base + i * gm->stride[0], gm, dirty, &total);
+        touch_rows(m, local(gm->address) + i * gm->stride[0], gm, dirty, &total);
     assert(total.fresh + total.late + total.crowded <= total.all);
     return total;
 }
@@ -258,7 +262,7 @@ static lines look(npu_memory *m, const npu_gm *gm, int reader) {
     m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++) {
         for (int32_t j = 0; j < gm->rows[1]; j++) {
-            int64_t start = gm->address - m->base + i * gm->stride[0] + j * gm->stride[1];
+            int64_t start = local(gm->address) + i * gm->stride[0] + j * gm->stride[1];
             int64_t end = start + gm->run - 1;
             int64_t fresh = missing_lines(m, start, gm->run);
             total.all += (end >> m->shift) - (start >> m->shift) + 1;
@@ -294,14 +298,14 @@ double npu_memory_store(npu_memory *m, const npu_gm *gm, bool atomic) {
 }
 
 double npu_memory_missing(const npu_memory *m, int64_t address, int64_t bytes) {
-    return (double)(missing_lines(m, address - m->base, bytes) * m->line);
+    return (double)(missing_lines(m, local(address), bytes) * m->line);
 }
 
 void npu_memory_fill(npu_memory *m, int64_t address, int64_t bytes) {
     lines touched = {0};
     m->now = npu_engine_now(m->engine);
     m->reader = -1;
-    touch_run(m, address - m->base, bytes, false, &touched);
+    touch_run(m, local(address), bytes, false, &touched);
 }
 
 int npu_memory_reader(const npu_memory *m, int rank, int core) {
@@ -323,7 +327,7 @@ static void warm_up(npu_memory *m, const npu_graph *graph, bool all) {
         if (t->bytes <= 0 || !(t->in_l2 || (all && t->external)))
             continue;
         for (int64_t at = 0; at < t->bytes && m->lines < m->capacity; at += m->line)
-            touch_run(m, t->address - m->base + at, 1, false, &warmed);
+            touch_run(m, local(t->address) + at, 1, false, &warmed);
     }
 }
 
@@ -334,7 +338,6 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
         return npu_fail_memory(err);
     m->engine = engine;
     m->rank = graph->rank;
-    m->base = (int64_t)graph->rank << NPU_RANK_SHIFT;
     m->cores = 3 * (int)die->clusters;
     m->totals = totals;
     m->line = (int64_t)die->l2.line;
@@ -352,8 +355,8 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
     int64_t end = 0;
     for (int i = 0; i < graph->tensor_count; i++) {
         const npu_tensor *t = &graph->tensors[i];
-        if (t->bytes > 0 && t->address - m->base + t->bytes > end)
-            end = t->address - m->base + t->bytes;
+        if (t->bytes > 0 && local(t->address) + t->bytes > end)
+            end = local(t->address) + t->bytes;
     }
     m->page_count = end / (m->line * PAGE_LINES) + 1;
     if (m->page_count < INT32_MAX)

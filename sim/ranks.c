@@ -56,12 +56,14 @@ npu_status npu_ranks_load(const char *path, const npu_ranks_options *options, np
     }
     ranks->graphs[0] = first;
     ranks->count = first.ranks;
+    ranks->full = first.full;
     for (int r = 1; r < ranks->count && !status; r++) {
         status = load_rank(path, options, r, &ranks->graphs[r], NULL, err);
-        if (!status && ranks->graphs[r].ranks != ranks->count)
+        const npu_graph *g = &ranks->graphs[r];
+        if (!status && (g->ranks != ranks->count || g->full != ranks->full))
             status = npu_fail(err, NPU_BAD_INPUT, (npu_pos){path, 0, 0},
-                              "there are %d ranks on rank 0 and %d on rank %d", ranks->count,
-                              ranks->graphs[r].ranks, r);
+                              "rank 0 has %d ranks, %d of them in full, and rank %d has %d and %d",
+                              ranks->count, ranks->full, r, g->ranks, g->full);
     }
     if (!status && ranks->count > 1)
         status = npu_graph_check_ranks(ranks->graphs, ranks->count, err);

@@ -9,6 +9,7 @@
 typedef struct npu_ranks {
     npu_graph *graphs; // [count], by rank
     int count;
+    int full;                // ranks that are simulated; the others are images (images.h)
     npu_fabric fabric;       // empty with one rank
     const char *fabric_path; // it was read from; NULL with one rank
 } npu_ranks;

@@ -70,19 +70,23 @@ static npu_status build_die(simulation *sim, one_die *d, const npu_sim_options *
 
 static npu_status build(simulation *sim, const npu_ranks *ranks, const npu_sim_options *options,
                         npu_sim_result *results, npu_error *err) {
-    int count = ranks->count;
-    sim->dies.ranks = count;
-    sim->dies.fabric = count > 1 ? &ranks->fabric : NULL;
-    npu_status status =
-        npu_dies_engine(sim->die, count, sim->dies.fabric, options->engine, &sim->engine, err);
+    int count = ranks->full;
+    sim->dies.ranks = ranks->count;
+    sim->dies.full = count;
+    sim->dies.graphs = ranks->graphs;
+    sim->dies.fabric = ranks->count > 1 ? &ranks->fabric : NULL;
+    npu_status status = npu_dies_engine(sim->die, ranks->count, count, sim->dies.fabric,
+                                        options->engine, &sim->engine, err);
     if (!status)
         status = npu_counters_new(sim->engine, options->hazards, &sim->dies.counters, err);
     for (int r = 0; r < count && !status; r++) {
         const npu_graph *graph = &ranks->graphs[r];
-        assert(graph->rank == r && graph->ranks == count);
+        assert(graph->rank == r && graph->ranks == ranks->count);
         sim->ranks[r] = (one_die){.all = sim, .graph = graph, .trace = &results[r].trace};
         status = build_die(sim, &sim->ranks[r], options, err);
     }
+    for (int r = count; r < ranks->count; r++)
+        sim->dies.memories[r] = sim->dies.memories[r % count];
     return status;
 }
 
@@ -111,7 +115,7 @@ static void collect(const one_die *d, const npu_engine_stats *stats, npu_sim_res
 
 static void measure_fabric(const simulation *sim, npu_link_use *use) {
     const npu_engine_stats *stats = npu_engine_get_stats(sim->engine);
-    int first = sim->dies.ranks * NPU_LINK_COUNT;
+    int first = sim->dies.full * NPU_LINK_COUNT;
     for (int i = 0; use != NULL && sim->dies.fabric != NULL && i < sim->dies.fabric->link_count;
          i++)
         use[i] = (npu_link_use){stats->link_bytes[first + i], stats->link_busy[first + i]};
@@ -127,7 +131,7 @@ static void begin_die(void *owner, int64_t tag) {
 }
 
 static void begin(simulation *sim) {
-    for (int r = 0; r < sim->dies.ranks; r++) {
+    for (int r = 0; r < sim->dies.full; r++) {
         one_die *d = &sim->ranks[r];
         if (d->graph->skew > 0)
             npu_engine_delay(sim->engine, d->graph->skew, begin_die, d, 0);
@@ -140,18 +144,18 @@ static void begin(simulation *sim) {
 // so do those of dies that wait for one that is; hence the order.
 static npu_status find_result(simulation *sim, npu_error *err) {
     npu_status status = NPU_OK;
-    for (int r = 0; r < sim->dies.ranks && !status; r++)
+    for (int r = 0; r < sim->dies.full && !status; r++)
         status = npu_cores_result(sim->ranks[r].cores, err);
     if (!status)
         status = npu_cores_awaited(sim->dies.counters, err);
-    for (int r = 0; r < sim->dies.ranks && !status; r++)
+    for (int r = 0; r < sim->dies.full && !status; r++)
         status = sim->ranks[r].launch != NULL ? npu_launch_result(sim->ranks[r].launch, err)
                                               : npu_aicpu_result(sim->ranks[r].aicpu, err);
     return status;
 }
 
 static void free_simulation(simulation *sim) {
-    for (int r = 0; r < sim->dies.ranks; r++) {
+    for (int r = 0; r < sim->dies.full; r++) {
         one_die *d = &sim->ranks[r];
         npu_launch_free(d->launch);
         npu_aicpu_free(d->aicpu);
@@ -167,8 +171,8 @@ static void free_simulation(simulation *sim) {
 npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
                               const npu_sim_options *options, npu_sim_result *results,
                               npu_error *err) {
-    int count = ranks->count;
-    assert(count >= 1 && count <= NPU_MAX_RANKS);
+    int count = ranks->full;
+    assert(count >= 1 && count <= ranks->count && ranks->count <= NPU_MAX_RANKS);
     for (int r = 0; r < count; r++)
         results[r] = (npu_sim_result){0};
     simulation *sim = calloc(1, sizeof *sim);
@@ -201,7 +205,7 @@ npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_si
                         npu_sim_result *result, npu_error *err) {
     assert(graph->ranks == 1);
     npu_graph one = *graph;
-    npu_ranks ranks = {.graphs = &one, .count = 1};
+    npu_ranks ranks = {.graphs = &one, .count = 1, .full = 1};
     return npu_simulate_ranks(&ranks, die, options, result, err);
 }
 

@@ -28,9 +28,9 @@ typedef struct npu_sim_result {
     int64_t events; // callbacks of the engine
 } npu_sim_result;
 
-// `results`: one of each rank. All dies are alike and begin at once. On failure the results are
-// empty. Errors: a block that cannot go on, ranks that wait for each other (with who waits for
-// what). Free each result with npu_sim_result_free.
+// `results`: one of each rank that is simulated, ranks->full. All dies are alike and begin at once.
+// On failure the results are empty. Errors: a block that cannot go on, ranks that wait for each
+// other (with who waits for what). Free each result with npu_sim_result_free.
 npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
                               const npu_sim_options *options, npu_sim_result *results,
                               npu_error *err);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "core_state.h"
+#include "images.h"
 
 static bool is_transfer(const queued *q) {
     return q->kind == NPU_OP_LOAD || q->kind == NPU_OP_STORE;
@@ -131,10 +132,13 @@ static bool ask_next(core_state *core, npu_pipe which) {
         npu_engine_delay(core->all->engine, at - now, ask_later, core, which);
         return true;
     }
-    if (is_transfer(q))
+    if (is_transfer(q)) {
         ask(core, which, q, now);
-    else
+        if (core->all->images != NULL)
+            npu_images_ask(core->all->images, core, which, p->started + 1, q);
+    } else {
         p->free = q->last_at = at; // flags take no time of their own
+    }
     p->starts[++p->started % QUEUE] = is_transfer(q) ? now : at;
     return true;
 }

@@ -137,8 +137,8 @@ static npu_status simulate(const graph_file *file, const variant *v, npu_engine_
     if (!status)
         status = npu_simulate_ranks(&ranks, &die, &options, results, err);
     if (!status)
-        *result = results[ranks.count - 1]; // the last rank stands for all
-    for (int r = 0; r < ranks.count - 1 && !status; r++)
+        *result = results[ranks.full - 1]; // the last rank stands for all
+    for (int r = 0; r < ranks.full - 1 && !status; r++)
         npu_sim_result_free(&results[r]);
     npu_ranks_free(&ranks);
     npu_die_free(&die);

@@ -78,12 +78,14 @@ static void on_ranks_puts_the_rank_in_front(void **state) {
 
 static void wrong_ranks_are_refused(void **state) {
     fixture *f = *state;
-    refuses(f, "ranks: 0\n" TASKS, "g.yaml:1:8: ranks are 1 to 64, not 0");
-    refuses(f, "ranks: 65\n" TASKS, "g.yaml:1:8: ranks are 1 to 64, not 65");
+    refuses(f, "ranks: 0\n" TASKS, "g.yaml:1:8: ranks must be 1 to 64, not 0");
+    refuses(f, "ranks: 65\n" TASKS, "g.yaml:1:8: ranks must be 1 to 64, not 65");
     refuses(f, "ranks: EP\n" TASKS, "g.yaml:1:8: unknown name 'EP'");
     refuses(f, "ranks: 2\nfabric: [a]\n" TASKS, "g.yaml:2:9: fabric must be a single value");
     refuses(f, "tensors: { x: { shape: [rank], dtype: int8 } }\n" TASKS,
             "g.yaml:1:25: unknown name 'rank'");
+    refuses(f, "full: 1\n" TASKS, "g.yaml:1:7: the graph has no `ranks`");
+    refuses(f, "ranks: 2\nfull: 3\n" TASKS, "g.yaml:2:7: full must be 1 to 2, not 3");
     refuses(f, "skew: 3us\n" TASKS, "g.yaml:1:7: the graph has no `ranks`");
     refuses(f, "ranks: 2\nskew: 3\n" TASKS,
             "g.yaml:2:7: skew must end in ns, us or ms (for example rank * 3us), not '3'");

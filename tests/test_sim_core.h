@@ -205,12 +205,13 @@ static inline void build(fixture *f) {
     npu_cores_hooks hooks = {block_ended, f};
     npu_totals *totals = &f->trace.totals;
     npu_error *err = &f->err;
-    assert_int_equal(npu_dies_engine(&f->die, 1, NULL, NPU_ENGINE_FLUID, &f->engine, err), NPU_OK);
+    assert_int_equal(npu_dies_engine(&f->die, 1, 1, NULL, NPU_ENGINE_FLUID, &f->engine, err),
+                     NPU_OK);
     assert_int_equal(npu_memory_new(&f->die, &f->graph, f->engine, false, totals, &f->memory, err),
                      NPU_OK);
     assert_int_equal(npu_sdma_new(&f->die, f->engine, f->memory, totals, CORES, &f->sdma, err),
                      NPU_OK);
-    f->dies = (npu_dies){.ranks = 1, .memories = {f->memory}};
+    f->dies = (npu_dies){.ranks = 1, .full = 1, .graphs = &f->graph, .memories = {f->memory}};
     assert_int_equal(npu_counters_new(f->engine, NULL, &f->dies.counters, err), NPU_OK);
     assert_int_equal(npu_cores_new(&f->die, &f->graph, f->engine, &f->dies, f->sdma, &f->trace,
                                    &hooks, &f->cores, err),

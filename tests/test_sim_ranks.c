@@ -51,7 +51,7 @@ static npu_status simulate(two *t, fixture *f, const char *text) {
         assert_int_equal(npu_graph_load(path, &options, &graphs[r], NULL, &f->err), NPU_OK);
     }
     unlink(path);
-    t->ranks = (npu_ranks){graphs, MOST, {MOST, links, 2, routes}, "made up"};
+    t->ranks = (npu_ranks){graphs, MOST, graphs[0].full, {MOST, links, 2, routes}, "made up"};
     assert_int_equal(npu_graph_check_ranks(graphs, MOST, &f->err), NPU_OK);
     f->die.aicpu.schedulers = 1;
     f->die.aicpu.poll = f->die.aicpu.idle = 100;
@@ -201,6 +201,42 @@ static void a_rank_begins_after_its_skew(void **state) {
     close_two(&t);
 }
 
+// Each rank puts a line on the other one, tells it and waits for the same: 514 for the put and its
+// answer, told 300 later, read in 200. The stores of both share the way into neither.
+#define EXCHANGE(full, peer)                                                                       \
+    "graph: t\n"                                                                                   \
+    "dispatch: operator\n"                                                                         \
+    "ranks: 2\n"                                                                                   \
+    "full: " full "\n"                                                                             \
+    "kernels:\n"                                                                                   \
+    "  a:\n"                                                                                       \
+    "    params: { me: 0 }\n"                                                                      \
+    "    engine: aiv\n"                                                                            \
+    "    args: { xs: no_dep, n: no_dep, ns: no_dep }\n"                                            \
+    "    slots: { ub: { in: ub, shape: [32, 128], dtype: fp32, copies: 2 } }\n"                    \
+    "    program: [" peer "{ store: { from: ub, to: \"xs[1 - me, 0, :]\" } }, { drain: {} }, "     \
+    "{ notify: { to: \"ns[1 - me, 0]\", add: 1 } }, { await: { at: \"n[0]\", value: 1 } }]\n"      \
+    "tensors:\n"                                                                                   \
+    "  x: { shape: [64, 128], dtype: fp32, external: true }\n"                                     \
+    "  n: { shape: [16], dtype: int32, init: zero }\n"                                             \
+    "  xs: { on_ranks: x }\n"                                                                      \
+    "  ns: { on_ranks: n }\n"                                                                      \
+    "tasks: [{ task: a, kernel: a, xs: xs, n: n, ns: ns, with: { me: rank } }]\n"
+
+static void an_image_does_what_its_original_does(void **state) {
+    assert_ends(*state, EXCHANGE("2", ""), 514 + 300 + 200, 514 + 300 + 200);
+    two t;
+    assert_int_equal(simulate(&t, *state, EXCHANGE("1", "")), NPU_OK);
+    assert_time(t.results[0].trace.rows[0].end, 514 + 300 + 200);
+    assert_int_equal(t.results[1].trace.row_count, 0); // nobody runs there
+    close_two(&t);
+}
+
+static void what_is_no_image_is_refused(void **state) {
+    assert_refused(*state, EXCHANGE("1", "{ if: me, do: [{ drain: {} }] }, "),
+                   "rank 1 is no image of rank 0: task 'a' does something else there");
+}
+
 // The lines about hazards that a run gives, or none.
 static void assert_hazard(fixture *f, const char *text, const char *sentence) {
     two t;
@@ -296,6 +332,8 @@ int main(void) {
         TEST(counters_add_up_or_are_set),
         TEST(a_die_can_tell_itself),
         TEST(a_rank_begins_after_its_skew),
+        TEST(an_image_does_what_its_original_does),
+        TEST(what_is_no_image_is_refused),
         TEST(a_notify_that_may_pass_its_stores_is_a_hazard),
         TEST(a_set_that_races_another_notify_is_a_hazard),
         TEST(a_counter_used_twice_without_an_epoch_is_a_hazard),

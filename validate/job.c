@@ -113,7 +113,7 @@ static npu_status read_value(const npu_figure *figure, const npu_ranks *ranks,
     assert(figure->per > 0 && figure->scale > 0);
     npu_status status =
         npu_reading_value(&figure->read, trace, &ranks->graphs[0], &value->value, &value->error);
-    for (int r = 1; r < ranks->count && figure->read.quantity == NPU_READ_MAKESPAN; r++)
+    for (int r = 1; r < ranks->full && figure->read.quantity == NPU_READ_MAKESPAN; r++)
         value->value = fmax(value->value, results[r].trace.makespan);
     if (figure->dimension == NPU_DIM_CYCLES)
         value->value *= trace->core_hz / 1e9;
@@ -129,7 +129,7 @@ npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ra
     npu_sim_options options = {engine, v->l2_warm, NULL, NULL};
     npu_error error = {{0}};
     npu_walls walls;
-    npu_sim_result *results = calloc((size_t)ranks->count, sizeof *results);
+    npu_sim_result *results = calloc((size_t)ranks->full, sizeof *results);
     if (results == NULL)
         return npu_fail_memory(err);
     npu_die_walls(die, &walls);
@@ -149,7 +149,7 @@ npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ra
         else if (status)
             npu_fail(err, status, (npu_pos){0}, "%s", values[n].error.text);
     }
-    for (int r = 0; r < ranks->count; r++)
+    for (int r = 0; r < ranks->full; r++)
         npu_sim_result_free(&results[r]);
     free(results);
     return status;
