@@ -5,8 +5,7 @@
 
 #include <stdio.h>
 
-#include "job.h"
-#include "overlay.h"
+#include "crew.h"
 
 #define NPU_MISS 4.6 // |log(predicted / measured)| counts up to here: a factor of 100
 
@@ -30,12 +29,9 @@ typedef struct npu_predictor {
     int fitted_count, fitted_cases;
     npu_trial *trials;
     int trial_count, trial_capacity;
-    // What is being simulated:
-    int current; // trial
-    int *jobs, job_count, most_figures;
+    npu_crew crew;
+    int *jobs, job_count; // to simulate next
     npu_warnings *problems;
-    npu_status worst;
-    npu_error worst_error;
 } npu_predictor;
 
 // The rest is filled by the caller. Simulates all cases on the dies as they are: trial 0. What

@@ -28,8 +28,9 @@ typedef struct seen {
     bool right[JOBS];
 } seen;
 
-static npu_status work(void *owner, int job, void *out, npu_error *err) {
+static npu_status work(void *owner, int job, const void *order, void *out, npu_error *err) {
     (void)owner;
+    (void)order;
     result *r = out;
     if (job == 2)
         return npu_fail(err, NPU_NO_MEMORY, (npu_pos){0}, "job %d has no memory", job);
@@ -61,7 +62,12 @@ static void every_job_ends_once(void **state) {
     for (size_t p = 0; p < sizeof parallel / sizeof *parallel; p++) {
         seen s;
         memset(&s, 0, sizeof s);
-        npu_pool pool = {JOBS, parallel[p], sizeof(result), &s, work, done};
+        npu_pool pool = {.jobs = JOBS,
+                         .parallel = parallel[p],
+                         .result_size = sizeof(result),
+                         .owner = &s,
+                         .work = work,
+                         .done = done};
         assert_int_equal(npu_pool_run(&pool, NULL), NPU_OK);
         for (int job = 0; job < JOBS; job++)
             assert_int_equal(s.times[job], 1);
@@ -82,7 +88,7 @@ static void every_job_ends_once(void **state) {
 
 static void no_jobs_are_no_work(void **state) {
     (void)state;
-    npu_pool pool = {0, 4, 8, NULL, work, done};
+    npu_pool pool = {.parallel = 4, .result_size = 8, .work = work, .done = done};
     assert_int_equal(npu_pool_run(&pool, NULL), NPU_OK);
 }
 

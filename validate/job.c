@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulate.h"
-
 // ---- the places of errors ------------------------------------------------------------------
 
 // The text before *end ends in ":digits"; *end moves to the colon.
@@ -113,31 +111,46 @@ static npu_status read_value(const npu_figure *figure, const npu_trace *trace,
     return status;
 }
 
-npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *graph,
-                            const npu_die *die, npu_engine_kind engine, npu_value *values,
-                            npu_error *err) {
-    assert(job >= 0 && job < cases->job_count && values != NULL);
+npu_status npu_job_run(const npu_cases *cases, int job, const npu_graph *graph, const npu_die *die,
+                       npu_engine_kind engine, npu_sim_result *result, npu_error *err) {
+    assert(job >= 0 && job < cases->job_count);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
     npu_sim_options options = {engine, v->l2_warm};
-    npu_sim_result result = {0};
     npu_error error = {{0}};
     npu_walls walls;
     npu_die_walls(die, &walls);
     npu_status status = npu_graph_check(graph, &walls, NULL, &error);
     if (!status)
-        status = npu_simulate(graph, die, &options, &result, &error);
-    if (status) {
-        name_places(v, graph->path, &error);
-        return npu_fail(err, status, (npu_pos){0}, "%s", error.text);
-    }
+        status = npu_simulate(graph, die, &options, result, &error);
+    if (!status)
+        return NPU_OK;
+    name_places(v, graph->path, &error);
+    return npu_fail(err, status, (npu_pos){0}, "%s", error.text);
+}
+
+npu_status npu_job_read(const npu_cases *cases, int job, const npu_graph *graph,
+                        const npu_trace *trace, npu_value *values, npu_error *err) {
+    npu_status status = NPU_OK;
+    assert(values != NULL);
     for (int n = 0, i; (i = npu_job_figure(cases, job, n)) >= 0 && !status; n++) {
         values[n] = (npu_value){0};
-        status = read_value(&cases->figures[i], &result.trace, graph, &values[n]);
+        status = read_value(&cases->figures[i], trace, graph, &values[n]);
         if (status == NPU_BAD_INPUT) // of this figure alone
             status = NPU_OK;
         else if (status)
             npu_fail(err, status, (npu_pos){0}, "%s", values[n].error.text);
     }
+    return status;
+}
+
+npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *graph,
+                            const npu_die *die, npu_engine_kind engine, npu_value *values,
+                            npu_error *err) {
+    npu_sim_result result = {0};
+    npu_status status = npu_job_run(cases, job, graph, die, engine, &result, err);
+    if (status)
+        return status;
+    status = npu_job_read(cases, job, graph, &result.trace, values, err);
     npu_sim_result_free(&result);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "cases.h"
 #include "die.h"
-#include "engine.h"
+#include "simulate.h"
 
 typedef struct npu_value { // of one figure
     double value;          // in units; of a relative figure and its base: in ns, bytes per ns
@@ -16,7 +16,13 @@ typedef struct npu_value { // of one figure
 // graph's. On failure *graph is empty.
 npu_status npu_job_load(const npu_cases *cases, int job, const char *kernel_folder,
                         npu_graph *graph, npu_error *err);
-// Checks the graph on the die, simulates it, and reads the figures that npu_job_figure lists.
+// Checks the graph on the die and simulates it. Free the result when this succeeds.
+npu_status npu_job_run(const npu_cases *cases, int job, const npu_graph *graph, const npu_die *die,
+                       npu_engine_kind engine, npu_sim_result *result, npu_error *err);
+// Reads the figures that npu_job_figure lists.
+npu_status npu_job_read(const npu_cases *cases, int job, const npu_graph *graph,
+                        const npu_trace *trace, npu_value *values, npu_error *err);
+// Both.
 npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *graph,
                             const npu_die *die, npu_engine_kind engine, npu_value *values,
                             npu_error *err);

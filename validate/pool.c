@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { IDLE = -1 };
 
 // What a child sends; the result follows, aligned for anything.
 typedef struct answer {
@@ -17,10 +20,10 @@ typedef struct answer {
     npu_error error;
 } answer;
 
-typedef struct worker {
-    int job; // -1: idle
-    pid_t pid;
-    int fd;
+typedef struct npu_worker {
+    int job;              // or IDLE
+    pid_t pid;            // 0: no process
+    int fd;               // a socket to it
     unsigned char *bytes; // an answer and the result
     size_t have;
 } worker;
@@ -29,35 +32,57 @@ static size_t answer_size(const npu_pool *pool) {
     return sizeof(answer) + pool->result_size;
 }
 
-static void send_all(int fd, const unsigned char *bytes, size_t size) {
+// A socket whose other end is gone is an error here, not a signal.
+static bool send_all(int fd, const void *data, size_t size) {
+    const unsigned char *at = data;
     while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
+        ssize_t n = send(fd, at, size, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return;
-        bytes += n;
+            return false;
+        at += n;
         size -= (size_t)n;
     }
+    return true;
 }
 
-// In the child; does not return. The buffer is the child's own copy.
-static void run_child(const npu_pool *pool, worker *w, int job, int fd) {
-    answer a = {.status = NPU_OK};
-    assert(w->bytes != NULL);
-    memset(w->bytes, 0, answer_size(pool));
-    a.status = pool->work(pool->owner, job, w->bytes + sizeof a, &a.error);
-    memcpy(w->bytes, &a, sizeof a);
-    send_all(fd, w->bytes, answer_size(pool));
+static bool receive_all(int fd, void *data, size_t size) {
+    unsigned char *at = data;
+    while (size > 0) {
+        ssize_t n = read(fd, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+// ---- a child -------------------------------------------------------------------------------
+
+// Does not return. The buffers are the child's own copies.
+static void run_child(const npu_pool *pool, worker *w, unsigned char *order, int fd) {
+    int job = 0;
+    assert(w->bytes != NULL && order != NULL);
+    while (receive_all(fd, &job, sizeof job) && receive_all(fd, order, pool->order_size)) {
+        answer a = {.status = NPU_OK};
+        memset(w->bytes, 0, answer_size(pool));
+        a.status = pool->work(pool->owner, job, order, w->bytes + sizeof a, &a.error);
+        memcpy(w->bytes, &a, sizeof a);
+        if (!send_all(fd, w->bytes, answer_size(pool)) || !pool->lasting)
+            break;
+    }
     _exit(0);
 }
 
-static npu_status start(const npu_pool *pool, worker *w, int job, npu_error *err) {
+static npu_status start(const npu_pool *pool, worker *w, unsigned char *order, npu_error *err) {
     int ends[2];
-    assert(w->job < 0);
     fflush(NULL); // what is buffered must not be written by both
-    if (pipe(ends) != 0)
-        return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot make a pipe: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot make a socket: %s", strerror(errno));
     pid_t pid = fork();
     if (pid < 0) {
         int reason = errno;
@@ -66,105 +91,149 @@ static npu_status start(const npu_pool *pool, worker *w, int job, npu_error *err
         return npu_fail(err, NPU_IO, (npu_pos){0}, "cannot start a process: %s", strerror(reason));
     }
     if (pid == 0) {
+        // An end that a sibling's child held open would hide that this process is gone.
+        for (int i = 0; i < pool->parallel; i++)
+            if (pool->workers[i].pid != 0)
+                close(pool->workers[i].fd);
         close(ends[0]);
-        run_child(pool, w, job, ends[1]);
+        run_child(pool, w, order, ends[1]);
     }
     close(ends[1]);
-    *w = (worker){.job = job, .pid = pid, .fd = ends[0], .bytes = w->bytes};
+    w->pid = pid;
+    w->fd = ends[0];
     return NPU_OK;
 }
 
-static int wait_for(pid_t pid) {
+// ---- the parent ----------------------------------------------------------------------------
+
+// Ends a process; returns how it ended.
+static int stop(worker *w) {
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return 0;
+    if (w->pid == 0)
+        return status;
+    close(w->fd); // a child that waits for an order goes
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    w->pid = 0;
+    w->job = IDLE;
     return status;
+}
+
+static npu_status give(const npu_pool *pool, worker *w, int job, unsigned char *order,
+                       npu_error *err) {
+    assert(w->job == IDLE);
+    npu_status status = w->pid == 0 ? start(pool, w, order, err) : NPU_OK;
+    if (status)
+        return status;
+    if (pool->order != NULL)
+        pool->order(pool->owner, job, order);
+    w->job = job;
+    w->have = 0;
+    // A process that is gone is found by reading from it.
+    if (send_all(w->fd, &job, sizeof job))
+        send_all(w->fd, order, pool->order_size);
+    return NPU_OK;
 }
 
 static void finish(const npu_pool *pool, worker *w) {
     answer a = {.status = NPU_BAD_INPUT};
-    assert(w->job >= 0 && w->job < pool->jobs);
-    close(w->fd);
-    int status = wait_for(w->pid);
-    if (w->have == answer_size(pool))
+    int job = w->job, status = 0;
+    bool complete = w->have == answer_size(pool);
+    assert(job >= 0 && job < pool->jobs);
+    if (!complete || !pool->lasting)
+        status = stop(w);
+    if (complete)
         memcpy(&a, w->bytes, sizeof a);
     else if (WIFSIGNALED(status))
         npu_fail(&a.error, a.status, (npu_pos){0}, "the simulation died of signal %d (%s)",
                  WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         npu_fail(&a.error, a.status, (npu_pos){0}, "the simulation ended without a result");
-    int job = w->job;
-    w->job = -1;
+    w->job = IDLE;
     pool->done(pool->owner, job, a.status, &a.error, w->bytes + sizeof a);
 }
 
 static void receive(const npu_pool *pool, worker *w) {
-    assert(w->have <= answer_size(pool));
-    size_t room = answer_size(pool) - w->have;
-    unsigned char more;
-    ssize_t n = read(w->fd, room > 0 ? w->bytes + w->have : &more, room > 0 ? room : 1);
-    if (n > 0 && room > 0)
+    assert(w->have < answer_size(pool));
+    ssize_t n = read(w->fd, w->bytes + w->have, answer_size(pool) - w->have);
+    if (n > 0)
         w->have += (size_t)n;
-    else if (n == 0 || (n < 0 && errno != EINTR))
+    if (n == 0 || (n < 0 && errno != EINTR) || w->have == answer_size(pool))
         finish(pool, w);
 }
 
-static void wait_and_receive(const npu_pool *pool, worker *workers, struct pollfd *fds) {
+static void wait_and_receive(const npu_pool *pool, struct pollfd *fds) {
     int count = 0;
     for (int i = 0; i < pool->parallel; i++)
-        if (workers[i].job >= 0)
-            fds[count++] = (struct pollfd){.fd = workers[i].fd, .events = POLLIN};
+        if (pool->workers[i].job != IDLE)
+            fds[count++] = (struct pollfd){.fd = pool->workers[i].fd, .events = POLLIN};
     assert(count > 0);
     while (poll(fds, (nfds_t)count, -1) < 0 && errno == EINTR)
         ;
     for (int i = 0, at = 0; i < pool->parallel; i++)
-        if (workers[i].job >= 0 && fds[at++].revents != 0)
-            receive(pool, &workers[i]);
+        if (pool->workers[i].job != IDLE && fds[at++].revents != 0)
+            receive(pool, &pool->workers[i]);
 }
 
-static npu_status run(const npu_pool *pool, worker *workers, struct pollfd *fds, npu_error *err) {
-    assert(workers != NULL && fds != NULL);
+static npu_status run(const npu_pool *pool, unsigned char *order, struct pollfd *fds,
+                      npu_error *err) {
     npu_status status = NPU_OK;
     int next = 0, running = 0;
     while (running > 0 || (next < pool->jobs && !status)) {
         running = 0;
         for (int i = 0; i < pool->parallel; i++) {
-            if (workers[i].job < 0 && next < pool->jobs && !status)
-                status = start(pool, &workers[i], next++, err);
-            running += workers[i].job >= 0;
+            worker *w = &pool->workers[i];
+            if (w->job == IDLE && next < pool->jobs && !status)
+                status = give(pool, w, next++, order, err);
+            running += w->job != IDLE;
         }
         if (status) // nobody wants the results any more
             for (int i = 0; i < pool->parallel; i++)
-                if (workers[i].job >= 0)
-                    kill(workers[i].pid, SIGTERM);
+                if (pool->workers[i].job != IDLE)
+                    kill(pool->workers[i].pid, SIGTERM);
         if (running > 0)
-            wait_and_receive(pool, workers, fds);
+            wait_and_receive(pool, fds);
     }
     return status;
 }
 
-npu_status npu_pool_run(const npu_pool *pool, npu_error *err) {
-    assert(pool->parallel >= 1 && pool->jobs >= 0);
-    npu_pool p = *pool;
-    p.parallel = p.parallel < p.jobs ? p.parallel : p.jobs;
-    if (p.parallel == 0)
+static npu_status make_workers(npu_pool *pool, npu_error *err) {
+    if (pool->workers != NULL)
         return NPU_OK;
-    size_t count = (size_t)p.parallel;
-    worker *workers = calloc(count, sizeof *workers);
-    struct pollfd *fds = calloc(count, sizeof *fds);
-    npu_status status = workers != NULL && fds != NULL ? NPU_OK : npu_fail_memory(err);
-    for (int i = 0; i < p.parallel && workers != NULL; i++) {
-        workers[i].job = -1;
-        workers[i].bytes = calloc(1, answer_size(&p));
-        if (workers[i].bytes == NULL)
+    pool->workers = calloc((size_t)pool->parallel, sizeof *pool->workers);
+    if (pool->workers == NULL)
+        return npu_fail_memory(err);
+    npu_status status = NPU_OK;
+    for (int i = 0; i < pool->parallel && !status; i++) {
+        pool->workers[i].job = IDLE;
+        pool->workers[i].bytes = calloc(1, answer_size(pool));
+        if (pool->workers[i].bytes == NULL)
             status = npu_fail_memory(err);
     }
-    if (!status)
-        status = run(&p, workers, fds, err);
-    for (int i = 0; i < p.parallel && workers != NULL; i++)
-        free(workers[i].bytes);
-    free(workers);
-    free(fds);
     return status;
+}
+
+npu_status npu_pool_run(npu_pool *pool, npu_error *err) {
+    assert(pool->parallel >= 1 && pool->jobs >= 0);
+    unsigned char *order = calloc(1, pool->order_size + 1);
+    struct pollfd *fds = calloc((size_t)pool->parallel, sizeof *fds);
+    npu_status status = order != NULL && fds != NULL ? NPU_OK : npu_fail_memory(err);
+    if (!status)
+        status = make_workers(pool, err);
+    if (!status)
+        status = run(pool, order, fds, err);
+    free(order);
+    free(fds);
+    if (status || !pool->lasting)
+        npu_pool_close(pool);
+    return status;
+}
+
+void npu_pool_close(npu_pool *pool) {
+    for (int i = 0; i < pool->parallel && pool->workers != NULL; i++) {
+        stop(&pool->workers[i]);
+        free(pool->workers[i].bytes);
+    }
+    free(pool->workers);
+    pool->workers = NULL;
 }
