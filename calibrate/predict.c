@@ -117,7 +117,10 @@ npu_status npu_predict(npu_predictor *p, const double *values, int without, int 
         fprintf(p->progress, "\r\033[Ktrial %d", *trial + 1);
         fflush(p->progress);
     }
-    return status || !fits ? status : run_jobs(p, *trial, err);
+    if (status || !fits)
+        return status;
+    p->simulated++;
+    return run_jobs(p, *trial, err);
 }
 
 // ---- the first trial -----------------------------------------------------------------------

@@ -29,6 +29,7 @@ typedef struct npu_predictor {
     int fitted_count, fitted_cases;
     npu_trial *trials;
     int trial_count, trial_capacity;
+    int simulated; // how often cases were simulated; trials can be completed later
     npu_crew crew;
     int *jobs, job_count; // to simulate next
     npu_warnings *problems;
@@ -46,6 +47,8 @@ npu_status npu_predict(npu_predictor *p, const double *values, int without, int 
 // Puts the predictions of a trial into the cases; what is wrong goes to `problems` (or NULL).
 void npu_predictor_show(npu_predictor *p, int trial, npu_warnings *problems);
 
+// By figure: log(predicted / measured) of the fitted ones of the groups but `without`, else NAN.
+void npu_trial_logs(npu_predictor *p, int trial, int without, double *logs);
 // The mean of |log(predicted / measured)| over the fitted figures of the groups but `without`.
 double npu_trial_error(npu_predictor *p, int trial, int without);
 // The errors |predicted / measured - 1| of the fitted figures of a group (NPU_ALL_GROUPS: of
