@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <math.h>
 #include <nlopt.h>
-#include <string.h>
 
 #include "local.h"
 
@@ -117,9 +116,10 @@ static npu_status step(search *s, bool *over) {
     bool better = error < s->error;
     if (!s->p->trials[trial].refused)
         status = npu_local_learn(&s->local, trial, better, s->err);
-    if (!better)
+    double share = (s->error - error) / (s->error - least); // of what the lines promised
+    if (share < 0.1)
         s->box /= 4;
-    else if (s->error - error > 0.5 * (s->error - least))
+    else if (share > 0.5)
         s->box = fmin(2 * s->box, BOX_MOST);
     s->error = better ? error : s->error;
     *over = s->box < BOX_LEAST || s->error <= EXACT || s->p->simulated >= s->limit;
