@@ -226,6 +226,11 @@ npu_status npu_crew_open(npu_crew *crew, const npu_cases *cases, const npu_model
     return status;
 }
 
+const npu_graph *npu_crew_graph(const npu_crew *crew, int job) {
+    assert(job >= 0 && job < crew->cases->job_count);
+    return &crew->loaded[job].graph;
+}
+
 void npu_crew_close(npu_crew *crew) {
     npu_pool_close(&crew->pool);
     for (int job = 0; crew->cases != NULL && job < crew->cases->job_count; job++) {

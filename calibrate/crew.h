@@ -34,6 +34,8 @@ npu_status npu_crew_open(npu_crew *crew, const npu_cases *cases, const npu_model
 // Simulates the listed jobs on the dies of the models; fills their outcomes. From the second
 // run on, jobs that were the same simulation in the first are simulated once.
 npu_status npu_crew_run(npu_crew *crew, const int *jobs, int count, npu_error *err);
+// The graph of a job; without tasks when it could not be loaded.
+const npu_graph *npu_crew_graph(const npu_crew *crew, int job);
 void npu_crew_close(npu_crew *crew);
 
 #endif

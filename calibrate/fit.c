@@ -24,6 +24,7 @@ typedef struct search {
     const bool *fixed; // or NULL
     npu_local local;
     double box;
+    double gain;  // of the mean error: the lines must promise so much
     double error; // at the centre
     int limit;    // of p->simulated
     npu_error *err;
@@ -106,7 +107,7 @@ static npu_status step(search *s, bool *over) {
     double values[NPU_PARAMS_MAX], least = 0.0;
     int trial = 0;
     npu_status status = look_all(s, values, &least);
-    *over = !status && s->error - least < GAIN;
+    *over = !status && s->error - least < s->gain;
     if (status || *over)
         return status;
     status = npu_predict(s->p, values, s->local.without, &trial, s->err);
@@ -132,12 +133,13 @@ static npu_status run_round(search *s) {
     while (!status && !over)
         status = step(s, &over);
     s->box = fmax(s->box, BOX_FIRST / 4);
+    s->gain = ROUND_GAIN;
     return status;
 }
 
 npu_status npu_fit(npu_predictor *p, int without, int evaluations, const bool *fixed, int *trial,
                    npu_error *err) {
-    search s = {.p = p, .fixed = fixed, .box = BOX_FIRST, .err = err};
+    search s = {.p = p, .fixed = fixed, .box = BOX_FIRST, .gain = GAIN, .err = err};
     double before = INFINITY;
     assert(p->params->count > 0 && evaluations > 0);
     s.limit = p->simulated + evaluations;

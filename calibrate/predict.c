@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "depends.h"
 
 static const npu_variant *variant_of(const npu_predictor *p, int job) {
     return &p->cases->variants[p->cases->jobs[job].variant];
@@ -79,14 +82,22 @@ static npu_status add_trial(npu_predictor *p, const double *values, npu_error *e
     memcpy(t.values, values, (size_t)p->params->count * sizeof *values);
     for (int i = 0; i < cases->figure_count; i++)
         t.raw[i] = NAN;
-    // Cases that nothing is laid over give the same at all values.
-    for (int job = 0; job < cases->job_count && p->trial_count > 0; job++) {
-        t.done[job] = !model_of(p, job)->moves;
-        for (int n = 0, i; t.done[job] && (i = npu_job_figure(cases, job, n)) >= 0; n++)
-            t.raw[i] = p->trials[0].raw[i];
-    }
     p->trials[p->trial_count++] = t;
     return NPU_OK;
+}
+
+// Takes over what an earlier trial gave whose values were the same as far as the job can tell.
+static void recall(npu_predictor *p, int trial, int job) {
+    npu_trial *t = &p->trials[trial];
+    const bool *takes = p->takes + (size_t)job * (size_t)p->params->count;
+    for (int u = 0; u < p->trial_count && !t->done[job]; u++) {
+        bool same = p->trials[u].done[job];
+        for (int i = 0; i < p->params->count && same; i++)
+            same = !takes[i] || t->values[i] == p->trials[u].values[i];
+        t->done[job] = same;
+        for (int n = 0, i; same && (i = npu_job_figure(p->cases, job, n)) >= 0; n++)
+            t->raw[i] = p->trials[u].raw[i];
+    }
 }
 
 static npu_status find_trial(npu_predictor *p, const double *values, int *trial, npu_error *err) {
@@ -105,9 +116,11 @@ npu_status npu_predict(npu_predictor *p, const double *values, int without, int 
         return status;
     npu_trial *t = &p->trials[*trial];
     p->job_count = 0;
-    for (int job = 0; job < p->cases->job_count && !t->refused; job++)
+    for (int job = 0; job < p->cases->job_count && !t->refused; job++) {
+        recall(p, *trial, job);
         if (!t->done[job] && (without == NPU_ALL_GROUPS || group_of(p, job) != without))
             p->jobs[p->job_count++] = job;
+    }
     if (p->job_count == 0)
         return NPU_OK;
     // Trial 0 is the dies as they are: a wrong one is a mistake of the user's.
@@ -123,7 +136,38 @@ npu_status npu_predict(npu_predictor *p, const double *values, int without, int 
     return run_jobs(p, *trial, err);
 }
 
+npu_status npu_predictor_check(npu_predictor *p, int trial, npu_error *err) {
+    const npu_trial *t = &p->trials[trial];
+    if (t->refused)
+        return NPU_OK; // nothing is known of it
+    npu_status status = npu_models_set(p->models, p->params, t->values, NULL, err);
+    p->job_count = 0;
+    for (int job = 0; job < p->cases->job_count; job++)
+        if (t->done[job])
+            p->jobs[p->job_count++] = job;
+    if (!status)
+        status = npu_crew_run(&p->crew, p->jobs, p->job_count, err);
+    for (int i = 0; i < p->job_count && !status; i++) {
+        const npu_outcome *o = &p->crew.outcomes[p->jobs[i]];
+        for (int n = 0, f; (f = npu_job_figure(p->cases, p->jobs[i], n)) >= 0; n++) {
+            bool known = !o->status && o->values[n].error.text[0] == '\0';
+            assert(known == !isnan(t->raw[f]) && (!known || o->values[n].value == t->raw[f]));
+        }
+    }
+    return status;
+}
+
 // ---- the first trial -----------------------------------------------------------------------
+
+static void find_takes(npu_predictor *p) {
+    const npu_params *params = p->params;
+    for (int job = 0; job < p->cases->job_count; job++) {
+        const npu_graph *graph = npu_crew_graph(&p->crew, job);
+        for (int i = 0; i < params->count; i++)
+            p->takes[job * params->count + i] =
+                model_of(p, job)->takes[i] && npu_graph_may_read(graph, params->list[i].field);
+    }
+}
 
 static void choose_fitted(npu_predictor *p) {
     npu_cases *cases = p->cases;
@@ -146,12 +190,15 @@ npu_status npu_predictor_start(npu_predictor *p, npu_warnings *problems, npu_err
     p->problems = problems;
     p->fitted = calloc((size_t)p->cases->figure_count + 1, sizeof *p->fitted);
     p->jobs = calloc((size_t)p->cases->job_count + 1, sizeof *p->jobs);
-    if (p->fitted == NULL || p->jobs == NULL)
+    p->takes = calloc((size_t)p->cases->job_count * (size_t)p->params->count + 1, sizeof *p->takes);
+    if (p->fitted == NULL || p->jobs == NULL || p->takes == NULL)
         return npu_fail_memory(err);
     for (int i = 0; i < p->params->count; i++)
         before[i] = p->params->list[i].before;
     npu_status status =
         npu_crew_open(&p->crew, p->cases, p->models, p->kernel_folder, p->parallel, err);
+    if (!status)
+        find_takes(p);
     if (!status)
         status = npu_predict(p, before, NPU_ALL_GROUPS, &trial, err);
     if (status)
@@ -168,5 +215,6 @@ void npu_predictor_free(npu_predictor *p) {
     free(p->trials);
     free(p->fitted);
     free(p->jobs);
+    free(p->takes);
     *p = (npu_predictor){0};
 }

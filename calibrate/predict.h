@@ -31,6 +31,7 @@ typedef struct npu_predictor {
     int trial_count, trial_capacity;
     int simulated; // how often cases were simulated; trials can be completed later
     npu_crew crew;
+    bool *takes;          // by job and parameter: what the job gives depends on it
     int *jobs, job_count; // to simulate next
     npu_warnings *problems;
 } npu_predictor;
@@ -44,6 +45,9 @@ void npu_predictor_free(npu_predictor *p);
 // is its index.
 npu_status npu_predict(npu_predictor *p, const double *values, int without, int *trial,
                        npu_error *err);
+// Simulates all of a trial anew, which must give what is known of it to the last bit: an
+// assertion, because otherwise a job depends on a number that it seemed not to.
+npu_status npu_predictor_check(npu_predictor *p, int trial, npu_error *err);
 // Puts the predictions of a trial into the cases; what is wrong goes to `problems` (or NULL).
 void npu_predictor_show(npu_predictor *p, int trial, npu_warnings *problems);
 

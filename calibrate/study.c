@@ -157,7 +157,9 @@ npu_status npu_study_make(npu_predictor *p, int evaluations, bool leave, npu_stu
     study->error = npu_trial_error(p, study->after, NPU_ALL_GROUPS);
     study->in_sample =
         npu_median(errors, npu_trial_errors(p, study->after, NPU_ALL_GROUPS, errors));
-    if (fits && leave)
+    if (fits)
+        status = npu_predictor_check(p, study->after, err);
+    if (!status && fits && leave)
         status = cross(p, evaluations, study, errors, err);
     free(errors);
     return status;

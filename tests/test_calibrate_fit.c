@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "crew.h"
+#include "depends.h"
+#include "die_impl.h"
 #include "local.h"
 
 #define DIES NPUSIM_SOURCE "/configs/die"
@@ -45,9 +47,8 @@ typedef struct setup {
     npu_crew crew;
 } setup;
 
-static void open_crew(setup *s, int parallel) {
+static void open_setup(setup *s, const char *fit) {
     char path[] = "/tmp/npusim-test-crew-XXXXXX";
-    const char *fit = "aiv_port.write";
     int fd = mkstemp(path);
     npu_error err = {{0}};
     npu_warnings problems = {0};
@@ -67,19 +68,28 @@ static void open_crew(setup *s, int parallel) {
         status = npu_params_read(&s->die, &fit, 1, NULL, 0, &s->params, &err);
     if (!status)
         status = npu_models_make(&s->cases, DIES, &s->die, &s->params, &s->models, &err);
-    if (!status)
-        status = npu_crew_open(&s->crew, &s->cases, &s->models, KERNELS, parallel, &err);
     if (status)
         print_error("%s\n", err.text);
     assert_int_equal(status, NPU_OK);
     assert_int_equal(s->cases.job_count, JOBS);
 }
 
-static void close_crew(setup *s) {
-    npu_crew_close(&s->crew);
+static void close_setup(setup *s) {
     npu_models_free(&s->models);
     npu_die_free(&s->die);
     npu_cases_free(&s->cases);
+}
+
+static void open_crew(setup *s, int parallel) {
+    npu_error err = {{0}};
+    open_setup(s, "aiv_port.write");
+    assert_int_equal(npu_crew_open(&s->crew, &s->cases, &s->models, KERNELS, parallel, &err),
+                     NPU_OK);
+}
+
+static void close_crew(setup *s) {
+    npu_crew_close(&s->crew);
+    close_setup(s);
 }
 
 static void run_crew(setup *s, double write_rate, double *values) {
@@ -113,6 +123,132 @@ static void equal_simulations_run_once_and_give_the_same(void **state) {
     run_crew(&s, rate / 2, alone);
     assert_memory_equal(slower, alone, sizeof slower);
     close_crew(&s);
+}
+
+// ---- what a graph depends on ---------------------------------------------------------------
+
+typedef struct kind { // of graph
+    const char *graph, *sets[2];
+    int set_count;
+} kind;
+
+// Between them: AIC alone, AIV alone, both in a block; given to the AICPU and launched.
+static const kind kinds[] = {
+    {NPUSIM_SOURCE "/configs/selftest/stream.yaml", {"aiv=1", "blocks=2"}, 2},
+    {NPUSIM_SOURCE "/configs/selftest/stream.yaml", {"aiv=0", "blocks=2"}, 2},
+    {NPUSIM_SOURCE "/configs/selftest/multiply.yaml", {"count=4"}, 1},
+    {NPUSIM_SOURCE "/configs/selftest/dispatch.yaml", {"blocks=5"}, 1},
+    {NPUSIM_SOURCE "/configs/models/hc_pre.yaml", {NULL}, 0},
+    {NPUSIM_SOURCE "/tests/data/graphs/layer.yaml", {"T=8"}, 1},
+    {COPY, {NULL}, 0},
+};
+
+static void simulate(const npu_graph *graph, const npu_die *die, npu_sim_result *result) {
+    npu_sim_options options = {NPU_ENGINE_FLUID, false};
+    npu_error err = {{0}};
+    if (npu_simulate(graph, die, &options, result, &err) != NPU_OK)
+        print_error("%s: %s\n", graph->path, err.text);
+}
+
+static bool same_times(const npu_trace *a, const npu_trace *b) {
+    bool same = a->makespan == b->makespan && a->row_count == b->row_count;
+    for (int i = 0; same && i < a->row_count; i++)
+        same = a->rows[i].start == b->rows[i].start && a->rows[i].end == b->rows[i].end &&
+               a->rows[i].dispatch == b->rows[i].dispatch &&
+               a->rows[i].finish == b->rows[i].finish &&
+               memcmp(a->rows[i].busy, b->rows[i].busy, sizeof a->rows[i].busy) == 0;
+    return same;
+}
+
+// Returns how many fields the graph is said not to read. Each of them 1.3 times as large, or one
+// larger, must change nothing.
+static int check_unread(npu_graph *graph, const npu_die *die) {
+    npu_sim_result was = {0};
+    int unread = 0;
+    simulate(graph, die, &was);
+    assert_true(was.trace.makespan > 0);
+    for (int field = 0; field < npu_die_field_count(); field++) {
+        if (npu_graph_may_read(graph, field))
+            continue;
+        npu_die_field f = npu_die_field_at(field);
+        npu_die other = *die;
+        npu_sim_result now = {0};
+        double value = npu_die_value(die, field);
+        value = f.rule == NPU_DIE_LINE    ? 2 * value
+                : f.rule == NPU_DIE_SHARE ? value / 2
+                                          : 1 + ceil(1.3 * value);
+        memcpy((char *)&other + f.offset, &value, sizeof value);
+        simulate(graph, &other, &now);
+        if (!same_times(&was.trace, &now.trace))
+            print_error("%s depends on %s\n", graph->path, f.path);
+        assert_true(same_times(&was.trace, &now.trace));
+        npu_sim_result_free(&now);
+        unread++;
+    }
+    npu_sim_result_free(&was);
+    return unread;
+}
+
+// All jobs of the setup copy on AIVs. A parameter of AICs tells them nothing new; with another
+// write rate they are simulated, and then a third value of the first parameter tells nothing again.
+static void what_cannot_be_felt_is_not_simulated(void **state) {
+    (void)state;
+    setup s;
+    open_setup(&s, "aiv_port.write,cube.head");
+    double write = s.params.list[1].before, head = s.params.list[0].before;
+    assert_string_equal(s.params.list[0].name, "cube.head");
+    npu_warnings problems = {0};
+    npu_error err = {{0}};
+    npu_predictor p = {.cases = &s.cases,
+                       .models = &s.models,
+                       .params = &s.params,
+                       .kernel_folder = KERNELS,
+                       .parallel = 2};
+    assert_int_equal(npu_predictor_start(&p, &problems, &err), NPU_OK);
+    assert_int_equal(p.simulated, 1);
+    int a, b, c;
+    const double longer[] = {2 * head, write}, slower[] = {2 * head, write / 2};
+    const double both[] = {3 * head, write / 2};
+    assert_int_equal(npu_predict(&p, longer, NPU_ALL_GROUPS, &a, &err), NPU_OK);
+    assert_int_equal(p.simulated, 1);
+    assert_int_equal(npu_predict(&p, slower, NPU_ALL_GROUPS, &b, &err), NPU_OK);
+    assert_int_equal(p.simulated, 2);
+    assert_int_equal(npu_predict(&p, both, NPU_ALL_GROUPS, &c, &err), NPU_OK);
+    assert_int_equal(p.simulated, 2);
+    for (int i = 0; i < s.cases.figure_count; i++) {
+        assert_true(p.trials[a].raw[i] == p.trials[0].raw[i]);
+        assert_true(p.trials[b].raw[i] != p.trials[0].raw[i]);
+        assert_true(p.trials[c].raw[i] == p.trials[b].raw[i]);
+    }
+    assert_int_equal(npu_predictor_check(&p, c, &err), NPU_OK); // simulated after all: the same
+    npu_warnings_free(&problems);
+    npu_predictor_free(&p);
+    close_setup(&s);
+}
+
+static void what_a_graph_cannot_read_changes_nothing(void **state) {
+    (void)state;
+    npu_die die;
+    npu_error err = {{0}};
+    int least = 1000, most = 0;
+    assert_int_equal(npu_die_load(DIES, "A3", &die, &err), NPU_OK);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        npu_graph_options options = {KERNELS, kinds[i].sets, kinds[i].set_count};
+        npu_graph graph;
+        if (npu_graph_load(kinds[i].graph, &options, &graph, NULL, &err) != NPU_OK)
+            print_error("%s\n", err.text);
+        assert_true(graph.task_count > 0);
+        for (int launched = 0; launched < 2; launched++) {
+            graph.operators = launched == 1;
+            int unread = check_unread(&graph, &die);
+            least = unread < least ? unread : least;
+            most = unread > most ? unread : most;
+        }
+        npu_graph_free(&graph);
+    }
+    npu_die_free(&die);
+    assert_int_equal(least, 3); // with all cores, to the AICPU: launch.head, core and tail
+    assert_true(most > 100);    // on AICs alone: all of vector.ops
 }
 
 // ---- lines ---------------------------------------------------------------------------------
@@ -223,6 +359,8 @@ static void lines_move_to_a_new_centre(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_simulations_run_once_and_give_the_same),
+        cmocka_unit_test(what_cannot_be_felt_is_not_simulated),
+        cmocka_unit_test(what_a_graph_cannot_read_changes_nothing),
         cmocka_unit_test(lines_bend_at_the_centre),
         cmocka_unit_test(lines_learn_what_was_simulated),
         cmocka_unit_test(lines_move_to_a_new_centre),
