@@ -12,10 +12,11 @@
 
 #include "local.h"
 
-static const double PRECISION = 1e-4;  // of a value, as a share
-static const double EXACT = 1e-4;      // a mean error that needs no better one
-static const double GAIN = 1e-4;       // of the mean error: worth a simulation
-static const double ROUND_GAIN = 1e-3; // worth looking at every parameter anew
+static const double PRECISION = 1e-4;   // of a value, as a share
+static const double EXACT = 1e-4;       // a mean error that needs no better one
+static const double GAIN = 3e-4;        // of the mean error: worth a simulation
+static const double ROUND_GAIN = 1e-3;  // the same once the parameters were looked at anew,
+static const double ROUND_SHARE = 0.01; // which a gain of so much of the error is worth
 static const double BOX_FIRST = 0.4, BOX_MOST = 1.1, BOX_LEAST = 0.02; // half its side, in logs
 enum { LOOKS = 4000 };                                                 // at the lines, per search
 
@@ -149,7 +150,8 @@ npu_status npu_fit(npu_predictor *p, int without, int evaluations, const bool *f
         before = s.error;
         if (!status)
             status = run_round(&s);
-    } while (!status && p->simulated < s.limit && s.error > EXACT && before - s.error > ROUND_GAIN);
+    } while (!status && p->simulated < s.limit && s.error > EXACT &&
+             before - s.error > ROUND_SHARE * before);
     *trial = s.local.centre;
     npu_local_free(&s.local);
     return status;

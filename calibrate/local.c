@@ -77,7 +77,9 @@ npu_status npu_local_probe(npu_local *l, int simulations, npu_error *err) {
     int limit = l->p->simulated + simulations;
     size_t figures = (size_t)l->p->cases->figure_count + 1, params = (size_t)l->p->params->count;
     double *logs = calloc(figures, sizeof *logs);
-    npu_status status = logs != NULL ? NPU_OK : npu_fail_memory(err);
+    npu_status status = NPU_OK;
+    if (logs == NULL)
+        return npu_fail_memory(err);
     memset(l->below, 0, figures * params * sizeof *l->below);
     memset(l->above, 0, figures * params * sizeof *l->above);
     for (int i = 0; i < l->p->params->count && !status && l->p->simulated < limit; i++) {
@@ -107,7 +109,7 @@ static double guess(const npu_local *l, int figure, const double *way) {
 }
 
 double npu_local_error(const npu_local *l, const double *values) {
-    double way[NPU_PARAMS_MAX], sum = 0.0;
+    double way[NPU_PARAMS_MAX] = {0}, sum = 0.0;
     int count = 0;
     ways(l, values, way);
     for (int i = 0; i < l->p->cases->figure_count; i++) {
@@ -145,7 +147,7 @@ static void shift(npu_local *l, const double *logs, const double *way) {
 }
 
 npu_status npu_local_learn(npu_local *l, int trial, bool move, npu_error *err) {
-    double way[NPU_PARAMS_MAX], square = 0.0;
+    double way[NPU_PARAMS_MAX] = {0}, square = 0.0;
     double *logs = calloc((size_t)l->p->cases->figure_count + 1, sizeof *logs);
     if (logs == NULL)
         return npu_fail_memory(err);

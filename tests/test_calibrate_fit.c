@@ -152,11 +152,13 @@ static void simulate(const npu_graph *graph, const npu_die *die, npu_sim_result 
 
 static bool same_times(const npu_trace *a, const npu_trace *b) {
     bool same = a->makespan == b->makespan && a->row_count == b->row_count;
-    for (int i = 0; same && i < a->row_count; i++)
-        same = a->rows[i].start == b->rows[i].start && a->rows[i].end == b->rows[i].end &&
-               a->rows[i].dispatch == b->rows[i].dispatch &&
-               a->rows[i].finish == b->rows[i].finish &&
-               memcmp(a->rows[i].busy, b->rows[i].busy, sizeof a->rows[i].busy) == 0;
+    for (int i = 0; same && i < a->row_count; i++) {
+        const npu_row *x = &a->rows[i], *y = &b->rows[i];
+        same = x->start == y->start && x->end == y->end && x->dispatch == y->dispatch &&
+               x->finish == y->finish;
+        for (int pipe = 0; same && pipe < NPU_PIPE_COUNT; pipe++)
+            same = x->busy[pipe] == y->busy[pipe];
+    }
     return same;
 }
 
