@@ -103,6 +103,21 @@ static npu_status look_all(search *s, double *values, double *least) {
 
 // ---- simulating ----------------------------------------------------------------------------
 
+// The lines know nothing of what a die may have (an L2 hit no later than a miss). Where one
+// parameter alone is to blame it stays, so that the others can move on along the edge.
+static npu_status mend(const search *s, double *values) {
+    bool fits = true;
+    npu_status status = npu_models_set(s->p->models, s->p->params, values, &fits, s->err);
+    for (int i = 0; i < s->p->params->count && !status && !fits; i++) {
+        double was = values[i];
+        values[i] = centre(s)[i];
+        status = npu_models_set(s->p->models, s->p->params, values, &fits, s->err);
+        if (!fits)
+            values[i] = was;
+    }
+    return status;
+}
+
 // One step; *over when no further one is worth it.
 static npu_status step(search *s, bool *over) {
     double values[NPU_PARAMS_MAX], least = 0.0;
@@ -111,6 +126,13 @@ static npu_status step(search *s, bool *over) {
     *over = !status && s->error - least < s->gain;
     if (status || *over)
         return status;
+    status = mend(s, values);
+    least = npu_local_error(&s->local, values);
+    if (status || s->error - least < s->gain) { // a smaller box may have a place that fits
+        s->box /= 4;
+        *over = s->box < BOX_LEAST;
+        return status;
+    }
     status = npu_predict(s->p, values, s->local.without, &trial, s->err);
     if (status)
         return status;
