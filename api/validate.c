@@ -92,7 +92,8 @@ static npu_status simulate(const validation *v, int job, npu_value *values, npu_
     return status;
 }
 
-static npu_status run_job(void *owner, int job, void *result, npu_error *err) {
+static npu_status run_job(void *owner, int job, const void *order, void *result, npu_error *err) {
+    (void)order;
     return simulate(owner, job, result, err);
 }
 

@@ -7,8 +7,9 @@
 
 #include "error.h"
 
-// Calls work(arg, result, err) in a forked child and brings back its status, its error and
-// the `size` plain bytes of *result. The child shares nothing else with its parent.
+// Calls work(arg, result, err) in a forked child, with a zeroed *result, and brings back its
+// status, its error and the `size` plain bytes of *result. The child shares nothing else with its
+// parent. One that dies is an error, as in npu_pool_run.
 npu_status npu_in_child(npu_status (*work)(const void *arg, void *result, npu_error *err),
                         const void *arg, void *result, size_t size, npu_error *err);
 

@@ -5,7 +5,9 @@
 
 #include "predict.h"
 
-// Fits to the groups but `without` with at most `evaluations` trials; *trial is the best one.
-npu_status npu_fit(npu_predictor *p, int without, int evaluations, int *trial, npu_error *err);
+// Fits to the groups but `without` with at most `evaluations` simulations of all cases, from
+// *trial on, which becomes the best one. Parameters that are `fixed` stay (NULL: none is).
+npu_status npu_fit(npu_predictor *p, int without, int evaluations, const bool *fixed, int *trial,
+                   npu_error *err);
 
 #endif

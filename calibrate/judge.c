@@ -20,6 +20,16 @@ static int group_of(const npu_predictor *p, const npu_figure *f) {
     return p->cases->cases[f->case_].group;
 }
 
+void npu_trial_logs(npu_predictor *p, int trial, int without, double *logs) {
+    npu_predictor_show(p, trial, NULL);
+    for (int i = 0; i < p->cases->figure_count; i++) {
+        const npu_figure *f = &p->cases->figures[i];
+        double off = f->known ? log(f->predicted / f->measured) : NPU_MISS;
+        bool counts = p->fitted[i] && group_of(p, f) != without;
+        logs[i] = counts ? fmin(fmax(off, -NPU_MISS), NPU_MISS) : NAN;
+    }
+}
+
 double npu_trial_error(npu_predictor *p, int trial, int without) {
     double sum = 0.0;
     int count = 0;

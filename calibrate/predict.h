@@ -5,8 +5,7 @@
 
 #include <stdio.h>
 
-#include "job.h"
-#include "overlay.h"
+#include "crew.h"
 
 #define NPU_MISS 4.6 // |log(predicted / measured)| counts up to here: a factor of 100
 
@@ -30,12 +29,11 @@ typedef struct npu_predictor {
     int fitted_count, fitted_cases;
     npu_trial *trials;
     int trial_count, trial_capacity;
-    // What is being simulated:
-    int current; // trial
-    int *jobs, job_count, most_figures;
+    int simulated; // how often cases were simulated; trials can be completed later
+    npu_crew crew;
+    bool *takes;          // by job and parameter: what the job gives depends on it
+    int *jobs, job_count; // to simulate next
     npu_warnings *problems;
-    npu_status worst;
-    npu_error worst_error;
 } npu_predictor;
 
 // The rest is filled by the caller. Simulates all cases on the dies as they are: trial 0. What
@@ -47,9 +45,14 @@ void npu_predictor_free(npu_predictor *p);
 // is its index.
 npu_status npu_predict(npu_predictor *p, const double *values, int without, int *trial,
                        npu_error *err);
+// Simulates all of a trial anew, which must give what is known of it to the last bit: an
+// assertion, because otherwise a job depends on a number that it seemed not to.
+npu_status npu_predictor_check(npu_predictor *p, int trial, npu_error *err);
 // Puts the predictions of a trial into the cases; what is wrong goes to `problems` (or NULL).
 void npu_predictor_show(npu_predictor *p, int trial, npu_warnings *problems);
 
+// By figure: log(predicted / measured) of the fitted ones of the groups but `without`, else NAN.
+void npu_trial_logs(npu_predictor *p, int trial, int without, double *logs);
 // The mean of |log(predicted / measured)| over the fitted figures of the groups but `without`.
 double npu_trial_error(npu_predictor *p, int trial, int without);
 // The errors |predicted / measured - 1| of the fitted figures of a group (NPU_ALL_GROUPS: of

@@ -7,23 +7,18 @@
 #include <string.h>
 
 #include "fit.h"
+#include "local.h"
 
 // ---- one calibration -----------------------------------------------------------------------
 
 // The change of the mean error when a parameter of a trial is moved.
 static npu_status probe(npu_predictor *p, int trial, int without, int param, double factor,
                         double *change, npu_error *err) {
-    double values[NPU_PARAMS_MAX];
-    const npu_param *at = &p->params->list[param];
-    int moved = 0;
-    memcpy(values, p->trials[trial].values, (size_t)p->params->count * sizeof *values);
-    values[param] = npu_param_step(at, values[param], factor);
-    *change = NAN;
-    if (values[param] == p->trials[trial].values[param])
-        return NPU_OK; // at the end of what a die may have
-    npu_status status = npu_predict(p, values, without, &moved, err);
-    if (!status && !p->trials[moved].refused)
-        *change = npu_trial_error(p, moved, without) - npu_trial_error(p, trial, without);
+    int moved = -1;
+    npu_status status = npu_local_move(p, trial, without, param, factor, &moved, err);
+    *change = !status && moved >= 0
+                  ? npu_trial_error(p, moved, without) - npu_trial_error(p, trial, without)
+                  : NAN;
     return status;
 }
 
@@ -62,15 +57,36 @@ static npu_status settle(npu_predictor *p, int *trial, int without, const npu_se
     return status;
 }
 
-// The same for all groups and for all but one, so that what is left out judges all of it.
-static npu_status calibrate(npu_predictor *p, int without, int evaluations, int *trial,
-                            npu_sensitivity *of, npu_error *err) {
-    npu_status status = npu_fit(p, without, evaluations, trial, err);
+// To all groups.
+static npu_status calibrate(npu_predictor *p, int evaluations, int *trial, npu_sensitivity *of,
+                            npu_error *err) {
+    double start[NPU_PARAMS_MAX];
+    for (int i = 0; i < p->params->count; i++)
+        start[i] = p->params->list[i].start;
+    npu_status status = npu_predict(p, start, NPU_ALL_GROUPS, trial, err);
     if (!status)
-        status = probe_all(p, *trial, without, of, err);
+        status = npu_fit(p, NPU_ALL_GROUPS, evaluations, NULL, trial, err);
     if (!status)
-        status = settle(p, trial, without, of, err);
-    return status ? status : probe_all(p, *trial, without, of, err);
+        status = probe_all(p, *trial, NPU_ALL_GROUPS, of, err);
+    if (!status)
+        status = settle(p, trial, NPU_ALL_GROUPS, of, err);
+    return status ? status : probe_all(p, *trial, NPU_ALL_GROUPS, of, err);
+}
+
+// To all groups but one, from the fit to all on. What the others do not determine there goes
+// back to what the die had, and stays.
+static npu_status calibrate_without(npu_predictor *p, int group, int evaluations, int *trial,
+                                    npu_error *err) {
+    npu_sensitivity of[NPU_PARAMS_MAX] = {{0}};
+    bool fixed[NPU_PARAMS_MAX] = {false}, free = false;
+    npu_status status = probe_all(p, *trial, group, of, err);
+    if (!status)
+        status = settle(p, trial, group, of, err);
+    for (int i = 0; i < p->params->count; i++) {
+        fixed[i] = !of[i].determined;
+        free = free || of[i].determined;
+    }
+    return status || !free ? status : npu_fit(p, group, evaluations, fixed, trial, err);
 }
 
 // ---- leaving groups out --------------------------------------------------------------------
@@ -85,8 +101,7 @@ static bool group_counts(const npu_predictor *p, int group) {
 // Appends the errors on the group to `all`.
 static npu_status leave_out(npu_predictor *p, int group, int evaluations, npu_left_out *left,
                             double *all, int *count, npu_error *err) {
-    npu_sensitivity unused[NPU_PARAMS_MAX] = {{0}};
-    npu_status status = calibrate(p, group, evaluations, &left->trial, unused, err);
+    npu_status status = calibrate_without(p, group, evaluations, &left->trial, err);
     if (!status) // and now the group itself
         status = npu_predict(p, p->trials[left->trial].values, NPU_ALL_GROUPS, &left->trial, err);
     if (status)
@@ -106,8 +121,10 @@ static npu_status cross(npu_predictor *p, int evaluations, npu_study *study, dou
     if (groups < 2)
         return NPU_OK;
     for (int g = 0; g < p->cases->group_count && !status; g++)
-        if (group_counts(p, g))
+        if (group_counts(p, g)) {
+            study->groups[g].trial = study->after;
             status = leave_out(p, g, evaluations, &study->groups[g], errors, &count, err);
+        }
     study->crossed = !status;
     study->left_out = npu_median(errors, count);
     return status;
@@ -119,7 +136,7 @@ static npu_status fit_all(npu_predictor *p, int evaluations, npu_study *study, n
     if (p->fitted_count == 0)
         return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
                         "nothing to fit to: no figure is of this die or of one with its base");
-    return calibrate(p, NPU_ALL_GROUPS, evaluations, &study->after, study->of, err);
+    return calibrate(p, evaluations, &study->after, study->of, err);
 }
 
 npu_status npu_study_make(npu_predictor *p, int evaluations, bool leave, npu_study *study,
@@ -140,7 +157,9 @@ npu_status npu_study_make(npu_predictor *p, int evaluations, bool leave, npu_stu
     study->error = npu_trial_error(p, study->after, NPU_ALL_GROUPS);
     study->in_sample =
         npu_median(errors, npu_trial_errors(p, study->after, NPU_ALL_GROUPS, errors));
-    if (fits && leave)
+    if (fits)
+        status = npu_predictor_check(p, study->after, err);
+    if (!status && fits && leave)
         status = cross(p, evaluations, study, errors, err);
     free(errors);
     return status;

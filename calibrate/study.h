@@ -6,7 +6,6 @@
 
 #include "predict.h"
 
-#define NPU_PROBE 0.1          // how far a parameter is moved to see what it does
 #define NPU_UNDETERMINED 0.001 // a parameter that changes the mean error by less
 
 typedef struct npu_sensitivity { // of one parameter
@@ -29,7 +28,7 @@ typedef struct npu_study {
     npu_sensitivity of[NPU_PARAMS_MAX];
 } npu_study;
 
-// `evaluations` is the limit of each fit. Free in any case.
+// `evaluations` is the limit of each fit, in simulations of all cases. Free in any case.
 npu_status npu_study_make(npu_predictor *p, int evaluations, bool leave_out, npu_study *study,
                           npu_error *err);
 void npu_study_free(npu_study *study);

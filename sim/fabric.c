@@ -16,6 +16,8 @@
 
 // What the child fills: a head, then links, then routes.
 typedef struct block {
+    npu_status status; // of a child that lived to tell
+    npu_error error;
     npu_fabric head; // its pointers mean nothing outside
     char data[];
 } block;
@@ -39,15 +41,17 @@ static npu_status read_in_child(const void *arg, void *result, npu_error *err) {
     block *b = result;
     void *symbol = NULL;
     npu_fabric_read_fn read = NULL;
-    npu_status status = npu_simgrid_symbol("npu_fabric_read", &symbol, err);
-    if (status)
-        return status;
+    (void)err;
+    b->status = npu_simgrid_symbol("npu_fabric_read", &symbol, &b->error);
+    if (b->status)
+        return NPU_OK;
     memcpy(&read, &symbol, sizeof read); // ISO C knows no cast from an object to a function
     dup2(j->words, STDERR_FILENO);
     b->head = (npu_fabric){.ranks = j->ranks,
                            .links = (npu_fabric_link *)(void *)b->data,
                            .routes = (npu_route *)(void *)(b->data + links_size(j))};
-    return read(j->path, &b->head, j->link_room, err);
+    b->status = read(j->path, &b->head, j->link_room, &b->error);
+    return NPU_OK;
 }
 
 // What SimGrid said first: "[time] file:line: [category/ERROR] sentence".
@@ -123,14 +127,13 @@ npu_status npu_fabric_load(const char *path, int ranks, npu_fabric *fabric, npu_
         fclose(words);
         return npu_fail_memory(err);
     }
-    npu_error error = {{0}};
-    npu_status status = npu_in_child(read_in_child, &j, b, size, &error);
+    npu_status status = npu_in_child(read_in_child, &j, b, size, NULL);
     char why[512];
-    if (status == NPU_IO) // the child died: SimGrid refused the file
+    if (status) // the child died: SimGrid refused the file
         status = npu_fail(err, NPU_BAD_INPUT, pos, "SimGrid cannot read it: %s",
                           first_words(words, why, sizeof why));
-    else if (status)
-        npu_fail(err, status, (npu_pos){0}, "%s", error.text);
+    else if (b->status)
+        status = npu_fail(err, b->status, (npu_pos){0}, "%s", b->error.text);
     if (!status)
         status = copy_out(&j, b, fabric, err);
     fclose(words);

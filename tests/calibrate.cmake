@@ -1,3 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-npu_test(test_calibrate_parts USES npu_calibrate)
+foreach(part parts fit)
+  npu_test(test_calibrate_${part} USES npu_calibrate)
+endforeach()
 npu_test(test_calibrate USES npusim_shared)

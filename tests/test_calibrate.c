@@ -307,6 +307,50 @@ static void a_die_of_another_base_takes_no_part(void **state) {
                         "nothing to fit to: no figure is of this die or of one with its base");
 }
 
+// ---- leaving groups out --------------------------------------------------------------------
+
+// The last number in the first line that begins with `name`, in percent.
+static double left_out_of(const texts *t, const char *name) {
+    const char *at = strstr(t->report, name), *end = at != NULL ? strchr(at, '\n') : NULL;
+    assert_non_null(end);
+    while (end > at && end[-1] != ' ')
+        end--;
+    return strtod(end, NULL);
+}
+
+// Three figures say 7.3 cycles, 82.9 us, and one says 5, 57.9 us (20000 cycles are 10.87 us). The
+// fit to all takes what most say, which is also the median. Without the three, the other one is
+// all there is: 57.9 / 82.9 is 30.2 % too little. Without the one, 82.9 / 57.9 is 43.2 % too much.
+static void what_is_left_out_pulls_no_longer(void **state) {
+    (void)state;
+    static const char *const fits[] = {"scalar.op"};
+    static const char *const files[] = {"work_cases.yaml", "other.yaml"};
+    npusim_calibrate_options options = options_of(fits);
+    static texts t;
+    char text[2048];
+    double most = measure("work.yaml", "true.yaml", NULL, 0);
+    write_text("five.yaml", "extends: " CONFIGS "/die/A3.yaml\nscalar: { op: 5cyc }\nname: f\n");
+    snprintf(text, sizeof text,
+             "group: most\ndie: A3\ngraph: work.yaml\ncases:\n"
+             "  - { case: a, read: makespan, measured: %.9gns }\n"
+             "  - { case: b, read: makespan, measured: %.9gns }\n"
+             "  - { case: c, read: makespan, measured: %.9gns }\n",
+             most, most, most);
+    write_text("work_cases.yaml", text);
+    snprintf(text, sizeof text,
+             "group: odd\ndie: A3\ngraph: work.yaml\ncases:\n"
+             "  - { case: d, read: makespan, measured: %.9gns }\n",
+             measure("work.yaml", "five.yaml", NULL, 0));
+    write_text("other.yaml", text);
+    unlink("five.yaml");
+    options.files = files;
+    options.no_leave_out = false;
+    run_well(&options, &t);
+    assert_true(within(value_of(&t, "scalar.op ", 2), 7.3, 0.01));
+    assert_true(within(left_out_of(&t, "most "), 30.2, 0.01));
+    assert_true(within(left_out_of(&t, "odd "), 43.2, 0.01));
+}
+
 // ---- the same bytes ------------------------------------------------------------------------
 
 static void jobs_do_not_change_the_output(void **state) {
@@ -414,6 +458,7 @@ int main(void) {
         cmocka_unit_test(without_a_fit_it_reports),
         cmocka_unit_test(another_die_keeps_its_own_numbers),
         cmocka_unit_test(a_die_of_another_base_takes_no_part),
+        cmocka_unit_test(what_is_left_out_pulls_no_longer),
         cmocka_unit_test(jobs_do_not_change_the_output),
         cmocka_unit_test(wrong_options_come_before_all_work),
         cmocka_unit_test(a_wrong_case_leaves_the_others),

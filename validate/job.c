@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulate.h"
-
 enum { PATH_BYTES = 4096 };
 
 // ---- the places of errors ------------------------------------------------------------------
@@ -121,26 +119,27 @@ static npu_status read_value(const npu_figure *figure, const npu_ranks *ranks,
     return status;
 }
 
-npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ranks,
-                            const npu_die *die, npu_engine_kind engine, npu_value *values,
-                            npu_error *err) {
-    assert(job >= 0 && job < cases->job_count && values != NULL);
+npu_status npu_job_run(const npu_cases *cases, int job, const npu_ranks *ranks, const npu_die *die,
+                       npu_engine_kind engine, npu_sim_result *results, npu_error *err) {
+    assert(job >= 0 && job < cases->job_count);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
     npu_sim_options options = {engine, v->l2_warm, NULL, NULL};
     npu_error error = {{0}};
     npu_walls walls;
-    npu_sim_result *results = calloc((size_t)ranks->full, sizeof *results);
-    if (results == NULL)
-        return npu_fail_memory(err);
     npu_die_walls(die, &walls);
     npu_status status = npu_ranks_check(ranks, &walls, NULL, &error);
     if (!status)
         status = npu_simulate_ranks(ranks, die, &options, results, &error);
-    if (status) {
-        name_places(v, ranks->graphs[0].path, &error);
-        free(results);
-        return npu_fail(err, status, (npu_pos){0}, "%s", error.text);
-    }
+    if (!status)
+        return NPU_OK;
+    name_places(v, ranks->graphs[0].path, &error);
+    return npu_fail(err, status, (npu_pos){0}, "%s", error.text);
+}
+
+npu_status npu_job_read(const npu_cases *cases, int job, const npu_ranks *ranks,
+                        const npu_sim_result *results, npu_value *values, npu_error *err) {
+    npu_status status = NPU_OK;
+    assert(values != NULL);
     for (int n = 0, i; (i = npu_job_figure(cases, job, n)) >= 0 && !status; n++) {
         values[n] = (npu_value){0};
         status = read_value(&cases->figures[i], ranks, results, &values[n]);
@@ -149,6 +148,18 @@ npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ra
         else if (status)
             npu_fail(err, status, (npu_pos){0}, "%s", values[n].error.text);
     }
+    return status;
+}
+
+npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ranks,
+                            const npu_die *die, npu_engine_kind engine, npu_value *values,
+                            npu_error *err) {
+    npu_sim_result *results = calloc((size_t)ranks->full, sizeof *results);
+    if (results == NULL)
+        return npu_fail_memory(err);
+    npu_status status = npu_job_run(cases, job, ranks, die, engine, results, err);
+    if (!status)
+        status = npu_job_read(cases, job, ranks, results, values, err);
     for (int r = 0; r < ranks->full; r++)
         npu_sim_result_free(&results[r]);
     free(results);

@@ -5,8 +5,8 @@
 
 #include "cases.h"
 #include "die.h"
-#include "engine.h"
 #include "ranks.h"
+#include "simulate.h"
 
 typedef struct npu_value { // of one figure
     double value;          // in units; of a relative figure and its base: in ns, bytes per ns
@@ -17,8 +17,14 @@ typedef struct npu_value { // of one figure
 // name a place in the case file when they have none in the graph's. On failure *ranks is empty.
 npu_status npu_job_load(const npu_cases *cases, int job, const char *config, npu_ranks *ranks,
                         npu_error *err);
-// Checks the graphs on the die, simulates them, and reads the figures that npu_job_figure lists: of
-// rank 0, but a makespan is that of the slowest rank.
+// Checks the graphs on the die and simulates them: results[ranks->full], free each when this
+// succeeds.
+npu_status npu_job_run(const npu_cases *cases, int job, const npu_ranks *ranks, const npu_die *die,
+                       npu_engine_kind engine, npu_sim_result *results, npu_error *err);
+// Reads the figures that npu_job_figure lists: of rank 0, but a makespan is that of the slowest.
+npu_status npu_job_read(const npu_cases *cases, int job, const npu_ranks *ranks,
+                        const npu_sim_result *results, npu_value *values, npu_error *err);
+// Both.
 npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_ranks *ranks,
                             const npu_die *die, npu_engine_kind engine, npu_value *values,
                             npu_error *err);
