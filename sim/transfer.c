@@ -13,9 +13,9 @@ static bool is_transfer(const queued *q) {
 
 // The path of each part of a load, and of a store.
 static int path_of(const core_state *core, npu_op_kind kind, int part) {
-    static const npu_memory_path loads[2][3] = {
-        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD},
-        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD},
+    static const npu_memory_path loads[2][4] = {
+        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD, NPU_PATH_AIC_QUEUE},
+        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD, NPU_PATH_AIV_QUEUE},
     };
     bool aiv = core->type == NPU_AIV;
     if (kind == NPU_OP_STORE)
@@ -43,11 +43,12 @@ static double ask_load(core_state *core, npu_pipe which, queued *q, double now) 
     q->bytes[0] = t.miss;
     q->bytes[1] = t.hit + t.late;
     q->bytes[2] = t.crowd;
+    q->bytes[3] = t.queued;
     double window = port->outstanding * die->l2.line;
     p->window = fmax(p->window, now) + ((t.miss + t.crowd + t.late_lines) * die->l2.miss_latency +
-                                        t.hit * die->l2.hit_latency) /
+                                        (t.hit + t.queued) * die->l2.hit_latency) /
                                            window;
-    return t.miss + t.crowd + t.late > 0 ? die->l2.miss_latency : die->l2.hit_latency;
+    return t.miss + t.crowd + t.late_lines > 0 ? die->l2.miss_latency : die->l2.hit_latency;
 }
 
 // The transfer is asked for now: its lines are looked up, and the pipe is taken for as long as
@@ -62,7 +63,7 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
         latency = ask_load(core, which, q, now);
     } else {
         q->bytes[0] = npu_memory_store(all->memory, &q->gm, q->atomic);
-        q->bytes[1] = q->bytes[2] = 0;
+        q->bytes[1] = q->bytes[2] = q->bytes[3] = 0;
         if (which == NPU_PIPE_FIXPIPE) { // the drain of L0C is the instruction
             issue = q->busy;
             first = die->fixpipe.fixed * all->cycle;
@@ -108,7 +109,9 @@ static bool ask_next(core_state *core, npu_pipe which) {
 static void moved(void *owner, int64_t tag);
 
 static void move(core_state *core, npu_pipe which, queued *q) {
-    int part = q->bytes[0] > 0 ? 0 : q->bytes[1] > 0 ? 1 : 2;
+    int part = 0;
+    while (part < PARTS - 1 && q->bytes[part] <= 0)
+        part++;
     double bytes = q->bytes[part];
     q->bytes[part] = 0;
     npu_engine_flow(core->all->engine, bytes, path_of(core, q->kind, part), moved, core, which);
@@ -125,16 +128,17 @@ static void finish_transfer(core_state *core, npu_pipe which, queued *q, double 
     double end = fmax(now, q->last_at);
     p->busy += end - fmax(q->began, p->finish);
     p->flowing = false;
-    npu_core_resolve(core, which, end);
-    if (q->kind == NPU_OP_STORE) // others see it once L2 has answered
-        p->visible = fmax(p->visible, end + core->all->die->l2.hit_latency);
+    // A store is done once L2 has answered: then others see it and its slot copy may be reused.
+    double done = q->kind == NPU_OP_STORE ? end + core->all->die->l2.write_latency : end;
+    p->visible = fmax(p->visible, done);
+    npu_core_resolve(core, which, end, done);
 }
 
 static void moved(void *owner, int64_t tag) {
     core_state *core = owner;
     pipe_state *p = &core->pipes[tag];
     queued *q = queue_at(p, p->resolved + 1);
-    if (q->bytes[0] + q->bytes[1] + q->bytes[2] > 0) { // the next part
+    if (q->bytes[0] + q->bytes[1] + q->bytes[2] + q->bytes[3] > 0) { // the next part
         move(core, (npu_pipe)tag, q);
         return;
     }
@@ -155,7 +159,7 @@ static bool pass_flag(core_state *core, npu_pipe which, const queued *q) {
         if (at > seen)
             finish = at;
     }
-    npu_core_resolve(core, which, finish);
+    npu_core_resolve(core, which, finish, finish);
     return true;
 }
 
