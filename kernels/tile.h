@@ -148,6 +148,7 @@ typedef struct npu_op {
     bool atomic;     // STORE: adds to what GM holds
     bool bypass;     // LOAD: leaves nothing in L2
     bool same_banks; // VEC: its first two sources start in one bank group; the core tells
+    bool broadcast;  // VEC: one of them has rows of one block of UB; the core tells
     bool unit_flag;  // MATMUL: hands its result to FIXPIPE unit by unit; its head is shorter
     npu_vec_op vec;
     int64_t m, n, k;    // MATMUL: size computed; EXTRACT, VEC, STORE from L0C: m rows, n columns

@@ -39,12 +39,12 @@ static void remember(core_state *core) {
     }
 }
 
-void npu_core_resolve(core_state *core, npu_pipe which, double finish) {
+void npu_core_resolve(core_state *core, npu_pipe which, double finish, double done) {
     pipe_state *p = &core->pipes[which];
     assert(p->resolved < p->issued);
     p->finish = fmax(p->finish, finish);
     p->visible = fmax(p->visible, p->finish);
-    p->history[++p->resolved % HISTORY] = p->finish;
+    p->history[++p->resolved % HISTORY] = fmax(p->finish, done);
     if (p->resolved % (HISTORY / 2) == 0)
         remember(core);
 }
@@ -99,6 +99,10 @@ static void count_op(core_state *core, const npu_op *op) {
     }
 }
 
+static bool reads_one_block(const core_state *core, const npu_op *op, int source) {
+    return op->kind == NPU_OP_VEC && op->reads[source] >= 0 && core->one_block[op->reads[source]];
+}
+
 // Puts an op into its pipe's queue; false while the queue is full.
 static bool issue(core_state *core, npu_op *op) {
     npu_cores *all = core->all;
@@ -119,6 +123,8 @@ static bool issue(core_state *core, npu_op *op) {
     queued *q = queue_at(p, seq);
     op->same_banks = op->reads[0] >= 0 && op->reads[1] >= 0 && op->reads[0] != op->reads[1] &&
                      core->bank_group[op->reads[0]] == core->bank_group[op->reads[1]];
+    op->broadcast = op->n * npu_dtype_bytes(op->dtype) > all->die->vector.bank_row &&
+                    (reads_one_block(core, op, 0) || reads_one_block(core, op, 1));
     *q = (queued){.kind = op->kind,
                   .ready = core->s_time,
                   .busy = npu_op_cycles(all->die, op) * all->cycle,
@@ -184,6 +190,17 @@ static bool do_scalar(core_state *core, const npu_op *op) {
     return true;
 }
 
+// The code around an op is in the cache, or S waits for it. Of a scalar op's instructions nothing
+// is known, they may be a loop.
+static void fetch_code(core_state *core, const npu_op *op) {
+    const npu_cores *all = core->all;
+    if (op->kind == NPU_OP_SCALAR || op->scalar_ops == 0)
+        return;
+    const npu_task *task = &all->graph->tasks[all->trace->rows[core->row].task];
+    core->s_time +=
+        npu_icache_fetch(all->icache, core->index, task->func, core->stream.pc - 1, op->scalar_ops);
+}
+
 // Issues ops in program order until a queue is full. True when at least one was issued.
 static bool fetch(core_state *core) {
     npu_cores *all = core->all;
@@ -196,6 +213,7 @@ static bool fetch(core_state *core) {
             if (status || !core->more)
                 break;
             core->fetched = true;
+            fetch_code(core, &core->op);
         }
         bool done =
             core->op.pipe == NPU_PIPE_S ? do_scalar(core, &core->op) : issue(core, &core->op);
@@ -232,7 +250,7 @@ static bool resolve_fixed(core_state *core, npu_pipe which) {
     p->starts[++p->started % QUEUE] = start;
     p->free = start + q->busy;
     p->busy += q->busy;
-    npu_core_resolve(core, which, start + q->busy);
+    npu_core_resolve(core, which, start + q->busy, start + q->busy);
     return true;
 }
 
@@ -312,10 +330,13 @@ static void place_slots(core_state *core) {
         if (slot->buffer != NPU_UB)
             continue;
         at += slot->pad;
+        bool one_block = slot->rank == 2 && slot->shape[1] * npu_dtype_bytes(slot->dtype) ==
+                                                (int64_t)die->vector.bank_row;
         for (int copy = 0; copy < slot->copies; copy++) {
             at = (at + align - 1) / align * align;
             core->bank_group[slot->first + copy] =
                 (int16_t)(at / (int64_t)die->vector.bank_row % (int64_t)die->vector.bank_groups);
+            core->one_block[slot->first + copy] = one_block;
             at += slot->bytes;
         }
     }
@@ -388,6 +409,8 @@ npu_status npu_cores_new(const npu_die *die, const npu_graph *graph, npu_engine 
         states[i].row = -1;
     }
     npu_status status = npu_images_new(cores, &cores->images, err);
+    if (!status)
+        status = npu_icache_new(die, graph, trace->core_count, &cores->icache, err);
     if (status) {
         npu_cores_free(cores);
         return status;
@@ -406,6 +429,7 @@ void npu_cores_free(npu_cores *cores) {
     if (cores == NULL)
         return;
     npu_images_free(cores->images);
+    npu_icache_free(cores->icache);
     free(cores->cores);
     free(cores);
 }

@@ -6,6 +6,7 @@
 
 #include "core.h"
 #include "cost.h"
+#include "icache.h"
 #include "program.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
     FLAG_MOST = 15,  // a flag counts to 15 (hardware notes 1b)
     FLAG_POSTS = 16, // times remembered of each flag
     INSTANCES = NPU_MAX_INSTANCES,
+    PARTS = 4, // of a load's bytes, by the links that they cross
 };
 
 typedef struct queued { // an op that S has issued and that has not finished
@@ -26,7 +28,7 @@ typedef struct queued { // an op that S has issued and that has not finished
     npu_gm gm;
     bool atomic, bypass;
     double first_at, last_at; // ns, earliest time of the first and of the last byte
-    double bytes[3];          // to move: misses, hits, crowded misses; or what is written
+    double bytes[PARTS];      // to move: misses, hits, crowded misses, crowded hits; or written
     double began;             // ns, when it took the pipe
 } queued;
 
@@ -75,6 +77,7 @@ typedef struct core_state {
     pipe_state pipes[NPU_PIPE_COUNT];
     slot_use slots[INSTANCES];
     int16_t bank_group[INSTANCES]; // of UB, in which a slot copy starts
+    bool one_block[INSTANCES];     // rows of a slot copy are one block of UB
     int pending_events;            // timers and flows of this block under way
     bool waking;                   // another core has changed a flag; also between blocks
     bool awaiting;                 // S spins on a counter that has not reached its value
@@ -95,6 +98,7 @@ struct npu_cores {
     int rank;
     npu_sdma *sdma;
     struct npu_images *images; // NULL: there are none
+    npu_icache *icache;
     npu_trace *trace;
     npu_cores_hooks hooks;
     double cycle; // ns
@@ -123,8 +127,8 @@ void npu_core_fail(struct npu_cores *cores, npu_status status);
 // Moves what is known of the slots an op needs into q->ready; false while an op it depends on
 // is not resolved.
 bool npu_core_ready(const core_state *core, queued *q);
-// Records the finish of the next op of a pipe.
-void npu_core_resolve(core_state *core, npu_pipe pipe, double finish);
+// Records the finish of the next op of a pipe, and when ops that depend on it may start.
+void npu_core_resolve(core_state *core, npu_pipe pipe, double finish, double done);
 
 // transfer.c: does what can be done on a pipe of transfers; true when something changed.
 bool npu_core_transfer(core_state *core, npu_pipe pipe);

@@ -41,6 +41,8 @@ static double vec_cycles(const npu_die *die, const npu_op *op) {
     double per_repeat = c->per_repeat;
     if (op->same_banks && reads_two_tiles(op->vec))
         per_repeat = fmax(per_repeat, die->vector.bank_conflict);
+    if (op->broadcast && reads_two_tiles(op->vec))
+        per_repeat = fmax(per_repeat, die->vector.broadcast);
     double partial = fmod(row_bytes, die->vector.bytes) != 0 ? die->vector.partial_row : 0;
     return c->startup + repeats * per_repeat + (double)op->m * c->per_row + partial;
 }

@@ -30,6 +30,10 @@ static const npu_die_field head[] = {
     FIELD("scalar.read", CYCLES, ANY, scalar.read),
     FIELD("scalar.queue_depth", NONE, CLUSTERS, scalar.queue_depth),
     FIELD("scalar.flag", CYCLES, ANY, scalar.flag),
+    FIELD("icache.size", BYTES, WHOLE, icache.size),
+    FIELD("icache.line", BYTES, WHOLE, icache.line),
+    FIELD("icache.instruction", BYTES, WHOLE, icache.instruction),
+    FIELD("icache.miss", TIME, ANY, icache.miss),
     FIELD("cube.mac_fp16", MACS, POSITIVE, cube.mac_fp16),
     FIELD("cube.mac_int8", MACS, POSITIVE, cube.mac_int8),
     FIELD("cube.mac_fp32", MACS, POSITIVE, cube.mac_fp32),
@@ -51,6 +55,7 @@ static const npu_die_field head[] = {
     FIELD("vector.bank_groups", NONE, WHOLE, vector.bank_groups),
     FIELD("vector.bank_row", BYTES, WHOLE, vector.bank_row),
     FIELD("vector.bank_conflict", CYCLES, ANY, vector.bank_conflict),
+    FIELD("vector.broadcast", CYCLES, ANY, vector.broadcast),
 };
 
 static const npu_die_field tail[] = {
@@ -67,6 +72,7 @@ static const npu_die_field tail[] = {
     FIELD("l2.write", RATE, POSITIVE, l2.write),
     FIELD("l2.hit_latency", TIME, ANY, l2.hit_latency),
     FIELD("l2.miss_latency", TIME, ANY, l2.miss_latency),
+    FIELD("l2.write_latency", TIME, ANY, l2.write_latency),
     FIELD("l2.atomic", NONE, POSITIVE, l2.atomic),
     FIELD("hbm.size", BYTES, WHOLE, hbm.size),
     FIELD("hbm.rate", RATE, POSITIVE, hbm.rate),

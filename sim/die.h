@@ -44,6 +44,11 @@ typedef struct npu_die {
         double flag;        // cycles from a cross-core flag raised to the waiter released
     } scalar;
     struct {
+        double size, line;  // bytes
+        double instruction; // bytes of one
+        double miss;        // ns that S waits for a line
+    } icache;
+    struct {
         double mac_fp16, mac_int8, mac_fp32; // MAC per cycle; bf16 as fp16
         double fractal;                      // rows of m and n computed together (16)
         double fractal_bytes;                // bytes of k in one fractal (32)
@@ -70,17 +75,19 @@ typedef struct npu_die {
         double bank_groups; // of UB; neighbours in address, bank_row bytes each
         double bank_row;
         double bank_conflict; // cycles per repeat at least when both sources lie in one group
+        double broadcast;     // the same when a source has one bank_row for a whole row
         npu_vec_cost ops[NPU_VEC_COUNT];
     } vector;
     npu_core_port aic, aiv;
     // memory
     struct {
         double size, line;
-        double sector;       // bytes of a line that cross to a core at least
-        double read, write;  // bytes per ns of the whole fabric
-        double hit_latency;  // ns, from issue to first byte; later requests go on meanwhile
-        double miss_latency; // ns, the same from HBM
-        double atomic;       // factor on the bytes of an atomic-add store
+        double sector;        // bytes of a line that cross to a core at least
+        double read, write;   // bytes per ns of the whole fabric
+        double hit_latency;   // ns, from issue to first byte; later requests go on meanwhile
+        double miss_latency;  // ns, the same from HBM
+        double write_latency; // ns from a store's last byte until L2 has answered
+        double atomic;        // factor on the bytes of an atomic-add store
     } l2;
     struct {
         double size, rate, efficiency; // bytes, bytes per ns, share of the rate streams reach

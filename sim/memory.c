@@ -12,12 +12,14 @@ enum { PAGE_LINES = 64 };
 
 typedef struct page {
     uint64_t present, dirty;
-    int32_t newer, older;  // neighbours in order of use, -1 at the ends and when not resident
-    double fetched;        // ns, when its latest lines were asked for
-    double since;          // ns, from when `readers` counts
-    int16_t fetcher;       // the core that did
-    int16_t readers, last; // cores that read it since then; the latest of them
-    bool was_crowded;      // just before then
+    int32_t newer, older; // neighbours in order of use, -1 at the ends and when not resident
+    double fetched;       // ns, when its latest lines were asked for
+    double since;         // ns, from when readers are counted
+    uint64_t seen;        // who has read it since then: a bit per core, which two may share
+    int16_t readers;      // and how many bits that are
+    int16_t visits, last; // changes from one reader to another; the latest one
+    int16_t fetcher;      // the core that fetched
+    bool was_crowded;     // just before then
 } page;
 
 struct npu_memory {
@@ -35,7 +37,8 @@ struct npu_memory {
     int sector_shift;        // logarithm of a sector's bytes
     int64_t align;           // bytes
     double flight;           // ns a line is on its way
-    double crowd;            // readers from which on a page is crowded
+    int crowd;               // readers above which a page is crowded
+    double span;             // ns, in which they must come
     // of the access under way
     double now;
     int reader; // the core, -1 when nobody reads
@@ -47,17 +50,19 @@ void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
     links[NPU_LINK_HBM] = (npu_link){"hbm", npu_die_hbm_rate(die)};
     links[NPU_LINK_L2_READ] = (npu_link){"l2 read", die->l2.read};
     links[NPU_LINK_L2_WRITE] = (npu_link){"l2 write", die->l2.write};
-    links[NPU_LINK_HBM_CROWD] = (npu_link){"hbm crowd", die->hbm.crowd_rate};
+    links[NPU_LINK_CROWD] = (npu_link){"crowd", die->hbm.crowd_rate};
     const int hbm = NPU_LINK_HBM, read = NPU_LINK_L2_READ, write = NPU_LINK_L2_WRITE;
-    const int crowd = NPU_LINK_HBM_CROWD;
+    const int crowd = NPU_LINK_CROWD;
     double aic = die->aic.read * die->clock, aiv = die->aiv.read * die->clock;
     paths[NPU_PATH_AIC_MISS] = (npu_path){"aic miss", {hbm, read}, 2, aic};
     paths[NPU_PATH_AIC_HIT] = (npu_path){"aic hit", {read}, 1, aic};
     paths[NPU_PATH_AIC_CROWD] = (npu_path){"aic crowd", {hbm, crowd, read}, 3, aic};
+    paths[NPU_PATH_AIC_QUEUE] = (npu_path){"aic queue", {crowd, read}, 2, aic};
     paths[NPU_PATH_AIC_WRITE] = (npu_path){"aic write", {write}, 1, die->aic.write * die->clock};
     paths[NPU_PATH_AIV_MISS] = (npu_path){"aiv miss", {hbm, read}, 2, aiv};
     paths[NPU_PATH_AIV_HIT] = (npu_path){"aiv hit", {read}, 1, aiv};
     paths[NPU_PATH_AIV_CROWD] = (npu_path){"aiv crowd", {hbm, crowd, read}, 3, aiv};
+    paths[NPU_PATH_AIV_QUEUE] = (npu_path){"aiv queue", {crowd, read}, 2, aiv};
     paths[NPU_PATH_AIV_WRITE] = (npu_path){"aiv write", {write}, 1, die->aiv.write * die->clock};
     paths[NPU_PATH_WRITE_BACK] = (npu_path){"write back", {hbm}, 1, INFINITY};
     paths[NPU_PATH_SDMA] = (npu_path){"sdma", {hbm}, 1, die->sdma.rate};
@@ -117,8 +122,30 @@ static void evict_oldest(npu_memory *m) {
 // crowded page, or on their way for another core; the rest are hits.
 typedef struct lines {
     int64_t all, fresh, late, crowded;
+    int64_t queued, queued_late; // there, or late, in crowded pages
     int64_t sectors;
 } lines;
+
+// Notes the reader of a page; true when more than `crowd` come within as many flights, or came in
+// the span before that. Through L2 a core counts once. Past it each of its requests goes to HBM,
+// and it counts again whenever another one came in between.
+static bool crowded(npu_memory *m, page *p, bool past) {
+    double age = m->now - p->since;
+    if (age > m->span) {
+        p->was_crowded = age <= 2 * m->span && (past ? p->visits : p->readers) > m->crowd;
+        p->since = m->now;
+        p->seen = 0;
+        p->readers = p->visits = 0;
+    }
+    if (p->visits == 0 || p->last != m->reader) {
+        uint64_t bit = UINT64_C(1) << m->reader % 64;
+        p->readers += (p->seen & bit) == 0;
+        p->seen |= bit;
+        p->last = (int16_t)m->reader;
+        p->visits += p->visits < INT16_MAX;
+    }
+    return p->was_crowded || (past ? p->visits : p->readers) > m->crowd;
+}
 
 // Touches the lines of `mask` in one page: `rows` lines in all, since rows may share one.
 static void touch_page(npu_memory *m, int64_t at, uint64_t mask, int64_t rows, bool dirty,
@@ -133,6 +160,7 @@ static void touch_page(npu_memory *m, int64_t at, uint64_t mask, int64_t rows, b
     if (dirty)
         p->dirty |= mask;
     bool late = m->now - p->fetched < m->flight && p->fetcher != m->reader;
+    bool crowd = m->reader >= 0 && crowded(m, p, false);
     uint64_t missing = mask & ~p->present;
     int fresh = 0;
     if (missing != 0) {
@@ -150,6 +178,11 @@ static void touch_page(npu_memory *m, int64_t at, uint64_t mask, int64_t rows, b
     sum->fresh += fresh;
     if (late) // once each, like those that are fetched; what shares a line hits
         sum->late += __builtin_popcountll(mask) - fresh;
+    if (crowd) {
+        sum->queued += rows - fresh;
+        if (late)
+            sum->queued_late += __builtin_popcountll(mask) - fresh;
+    }
 }
 
 static uint64_t line_mask(int64_t first, int64_t count) {
@@ -179,9 +212,13 @@ static void touch_unaligned(npu_memory *m, int64_t address, int64_t bytes, lines
     int64_t more = run.all - run.fresh < parts ? run.all - run.fresh : parts;
     run.fresh += more;
     run.late -= run.late < more ? run.late : more;
+    run.queued -= run.queued < more ? run.queued : more;
+    run.queued_late = run.queued_late < run.late ? run.queued_late : run.late;
     sum->all += run.all;
     sum->fresh += run.fresh;
     sum->late += run.late;
+    sum->queued += run.queued;
+    sum->queued_late += run.queued_late;
 }
 
 // `count` runs, `stride` apart. Neighbours that lie in one page are touched together: rows are
@@ -226,22 +263,6 @@ static lines touch(npu_memory *m, const npu_gm *gm, int reader, bool dirty) {
     return total;
 }
 
-// Notes the reader of a page past L2; true when more than `crowd` come within as many flights, or
-// came in the span before that.
-static bool crowded(npu_memory *m, page *p) {
-    double span = m->crowd * m->flight, age = m->now - p->since;
-    if (age > span) {
-        p->was_crowded = age <= 2 * span && p->readers > m->crowd;
-        p->since = m->now;
-        p->readers = 0;
-    }
-    if (p->readers == 0 || p->last != m->reader) {
-        p->last = (int16_t)m->reader;
-        p->readers += p->readers < INT16_MAX;
-    }
-    return p->was_crowded || p->readers > m->crowd;
-}
-
 static int64_t missing_lines(const npu_memory *m, int64_t address, int64_t bytes) {
     int64_t first = address >> m->shift;
     int64_t end = ((address + bytes - 1) >> m->shift) + 1;
@@ -267,7 +288,7 @@ static lines look(npu_memory *m, const npu_gm *gm, int reader) {
             int64_t fresh = missing_lines(m, start, gm->run);
             total.all += (end >> m->shift) - (start >> m->shift) + 1;
             total.sectors += (end >> m->sector_shift) - (start >> m->sector_shift) + 1;
-            if (crowded(m, &m->pages[(start >> m->shift) / PAGE_LINES]))
+            if (crowded(m, &m->pages[(start >> m->shift) / PAGE_LINES], true))
                 total.crowded += fresh;
             else
                 total.fresh += fresh;
@@ -282,11 +303,12 @@ npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, int reader, bool bypa
     // whole into L2; a load that bypasses it fetches its sectors only.
     double sectors = (double)(l.sectors << m->sector_shift) / (double)l.all;
     npu_touch t = {.miss = (double)l.fresh * (bypass ? sectors : (double)m->line),
-                   .late = (double)l.late * sectors,
+                   .late = (double)(l.late - l.queued_late) * sectors,
+                   .queued = (double)l.queued * sectors,
                    .crowd = (double)l.crowded * sectors,
                    .late_lines = (double)(l.late * m->line)};
-    t.hit = (double)(l.all - l.fresh - l.late - l.crowded) * sectors;
-    m->totals->l2_hit_bytes += t.hit + t.late;
+    t.hit = (double)(l.all - l.fresh - (l.late - l.queued_late) - l.queued - l.crowded) * sectors;
+    m->totals->l2_hit_bytes += t.hit + t.late + t.queued;
     m->totals->l2_miss_bytes += t.miss + t.crowd;
     m->totals->hbm_read_bytes += t.miss + t.crowd;
     return t;
@@ -348,7 +370,8 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
         m->sector_shift++;
     m->align = (int64_t)die->align[NPU_UB];
     m->flight = die->l2.miss_latency;
-    m->crowd = die->hbm.crowd;
+    m->crowd = (int)fmin(die->hbm.crowd, INT16_MAX); // no page counts further
+    m->span = die->hbm.crowd * die->l2.miss_latency;
     m->atomic = die->l2.atomic;
     m->capacity = (int64_t)(die->l2.size / die->l2.line);
     m->newest = m->oldest = -1;

@@ -18,10 +18,12 @@ typedef enum npu_memory_path {
     NPU_PATH_AIC_MISS,
     NPU_PATH_AIC_HIT,
     NPU_PATH_AIC_CROWD, // misses past L2 in a page that many cores read at once
+    NPU_PATH_AIC_QUEUE, // hits in such a page
     NPU_PATH_AIC_WRITE,
     NPU_PATH_AIV_MISS,
     NPU_PATH_AIV_HIT,
     NPU_PATH_AIV_CROWD,
+    NPU_PATH_AIV_QUEUE,
     NPU_PATH_AIV_WRITE,
     NPU_PATH_WRITE_BACK,  // dirty lines that L2 evicts
     NPU_PATH_SDMA,        // one stream alone
@@ -33,7 +35,7 @@ typedef enum npu_memory_link {
     NPU_LINK_HBM,
     NPU_LINK_L2_READ,
     NPU_LINK_L2_WRITE,
-    NPU_LINK_HBM_CROWD, // what HBM yields of pages that many cores read at once, past L2
+    NPU_LINK_CROWD, // what the pages that many cores read at once yield
     NPU_LINK_COUNT,
 } npu_memory_link;
 
@@ -51,9 +53,10 @@ void npu_memory_free(npu_memory *memory);
 typedef struct npu_touch {
     double miss;
     double late;       // in lines that were asked for less than a miss's latency ago
-    double crowd;      // in pages that many cores read at once
+    double crowd;      // missing past L2, in pages that many cores read at once
+    double queued;     // there or late, in such pages
     double hit;        // all the rest
-    double late_lines; // whole lines of `late`
+    double late_lines; // whole lines that are late, in whatever page
 } npu_touch;
 
 // Addresses are those of the graph, with the rank in their upper bits; they must be this die's.

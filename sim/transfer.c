@@ -29,17 +29,22 @@ static npu_memory *memory_of(const core_state *core, const queued *q) {
 
 // The path of each part of a load, and of a store.
 static int path_of(const core_state *core, const queued *q, int part) {
-    static const npu_memory_path own[2][4] = {
-        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD, NPU_PATH_AIC_WRITE},
-        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD, NPU_PATH_AIV_WRITE},
+    enum { WRITE = PARTS };
+    static const npu_memory_path own[2][PARTS + 1] = {
+        {NPU_PATH_AIC_MISS, NPU_PATH_AIC_HIT, NPU_PATH_AIC_CROWD, NPU_PATH_AIC_QUEUE,
+         NPU_PATH_AIC_WRITE},
+        {NPU_PATH_AIV_MISS, NPU_PATH_AIV_HIT, NPU_PATH_AIV_CROWD, NPU_PATH_AIV_QUEUE,
+         NPU_PATH_AIV_WRITE},
     };
     // What crosses the fabric has no crowds of its own: there the miss is the narrower path.
-    static const npu_remote_path remote[2][4] = {
-        {NPU_REMOTE_AIC_MISS, NPU_REMOTE_AIC_HIT, NPU_REMOTE_AIC_MISS, NPU_REMOTE_AIC_WRITE},
-        {NPU_REMOTE_AIV_MISS, NPU_REMOTE_AIV_HIT, NPU_REMOTE_AIV_MISS, NPU_REMOTE_AIV_WRITE},
+    static const npu_remote_path remote[2][PARTS + 1] = {
+        {NPU_REMOTE_AIC_MISS, NPU_REMOTE_AIC_HIT, NPU_REMOTE_AIC_MISS, NPU_REMOTE_AIC_HIT,
+         NPU_REMOTE_AIC_WRITE},
+        {NPU_REMOTE_AIV_MISS, NPU_REMOTE_AIV_HIT, NPU_REMOTE_AIV_MISS, NPU_REMOTE_AIV_HIT,
+         NPU_REMOTE_AIV_WRITE},
     };
     const npu_cores *all = core->all;
-    int kind = q->kind == NPU_OP_STORE ? 3 : part;
+    int kind = q->kind == NPU_OP_STORE ? WRITE : part;
     bool aiv = core->type == NPU_AIV;
     if (!is_remote(core, q))
         return npu_memory_engine_path(all->dies->memories[all->rank], own[aiv][kind]);
@@ -70,10 +75,11 @@ static double ask_load(core_state *core, npu_pipe which, queued *q, double now) 
     q->bytes[0] = t.miss;
     q->bytes[1] = t.hit + t.late;
     q->bytes[2] = t.crowd;
+    q->bytes[3] = t.queued;
     double window = port->outstanding * die->l2.line;
-    p->window =
-        fmax(p->window, now) + ((t.miss + t.crowd + t.late_lines) * miss + t.hit * hit) / window;
-    return t.miss + t.crowd + t.late > 0 ? miss : hit;
+    p->window = fmax(p->window, now) +
+                ((t.miss + t.crowd + t.late_lines) * miss + (t.hit + t.queued) * hit) / window;
+    return t.miss + t.crowd + t.late_lines > 0 ? miss : hit;
 }
 
 // What is sent to another die is in flight until that has answered; here a store is posted.
@@ -81,7 +87,7 @@ static void ask_remote_store(core_state *core, npu_pipe which, const queued *q, 
     const npu_die *die = core->all->die;
     const npu_core_port *port = core->type == NPU_AIC ? &die->aic : &die->aiv;
     pipe_state *p = &core->pipes[which];
-    double answer = die->l2.hit_latency + 2 * way(core, q);
+    double answer = die->l2.write_latency + 2 * way(core, q);
     p->window = fmax(p->window, now) + q->bytes[0] * answer / (port->outstanding * die->l2.line);
 }
 
@@ -97,7 +103,7 @@ static void ask(core_state *core, npu_pipe which, queued *q, double now) {
         latency = ask_load(core, which, q, now);
     } else {
         q->bytes[0] = npu_memory_store(memory_of(core, q), &q->gm, q->atomic);
-        q->bytes[1] = q->bytes[2] = 0;
+        q->bytes[1] = q->bytes[2] = q->bytes[3] = 0;
         if (is_remote(core, q))
             ask_remote_store(core, which, q, now);
         if (which == NPU_PIPE_FIXPIPE) { // the drain of L0C is the instruction
@@ -148,7 +154,9 @@ static bool ask_next(core_state *core, npu_pipe which) {
 static void moved(void *owner, int64_t tag);
 
 static void move(core_state *core, npu_pipe which, queued *q) {
-    int part = q->bytes[0] > 0 ? 0 : q->bytes[1] > 0 ? 1 : 2;
+    int part = 0;
+    while (part < PARTS - 1 && q->bytes[part] <= 0)
+        part++;
     double bytes = q->bytes[part];
     q->bytes[part] = 0;
     npu_engine_flow(core->all->engine, bytes, path_of(core, q, part), moved, core, which);
@@ -165,16 +173,18 @@ static void finish_transfer(core_state *core, npu_pipe which, queued *q, double 
     double end = fmax(now, q->last_at);
     p->busy += end - fmax(q->began, p->finish);
     p->flowing = false;
-    npu_core_resolve(core, which, end);
-    if (q->kind == NPU_OP_STORE) // others see it once L2 has it, and we know by its answer
-        p->visible = fmax(p->visible, end + core->all->die->l2.hit_latency + 2 * way(core, q));
+    // A store is done once L2 has answered: then others see it and its slot copy may be reused.
+    double answer = core->all->die->l2.write_latency + 2 * way(core, q);
+    double done = q->kind == NPU_OP_STORE ? end + answer : end;
+    p->visible = fmax(p->visible, done);
+    npu_core_resolve(core, which, end, done);
 }
 
 static void moved(void *owner, int64_t tag) {
     core_state *core = owner;
     pipe_state *p = &core->pipes[tag];
     queued *q = queue_at(p, p->resolved + 1);
-    if (q->bytes[0] + q->bytes[1] + q->bytes[2] > 0) { // the next part
+    if (q->bytes[0] + q->bytes[1] + q->bytes[2] + q->bytes[3] > 0) { // the next part
         move(core, (npu_pipe)tag, q);
         return;
     }
@@ -195,7 +205,7 @@ static bool pass_flag(core_state *core, npu_pipe which, const queued *q) {
         if (at > seen)
             finish = at;
     }
-    npu_core_resolve(core, which, finish);
+    npu_core_resolve(core, which, finish, finish);
     return true;
 }
 

@@ -76,26 +76,43 @@ static void sources_that_start_in_one_bank_group_are_slow(void **state) {
     assert_time(run_alone(f, AIV(WARM, PADDED, ADD_BOTH), AIV0), 20 + 100);
 }
 
+#define ADD_ROWS(cols)                                                                             \
+    "x1: { in: ub, shape: [100, " #cols "], dtype: fp32 }, " UB(b, 100, 1) ", " UB(c, 100, 1)
+#define ADD_WIDE "{ vec: { op: add, in: [x1, b], out: c, shape: [100, 128] } }"
+
+static void a_source_of_one_block_per_row_is_slow(void **state) {
+    fixture *f = *state;
+    f->die.vector.broadcast = 1.5; // 200 repeats at 1.5 cycles instead of 0.5
+    assert_time(run_alone(f, AIV(WARM, ADD_ROWS(8), ADD_WIDE), AIV0), 20 + 300);
+    assert_time(run_alone(f, AIV(WARM, ADD_ROWS(16), ADD_WIDE), AIV0), 20 + 100);
+    // Rows of one block on both sides are no broadcast: 100 short rows of a repeat each.
+    assert_time(run_alone(f,
+                          AIV(WARM, ADD_ROWS(8),
+                              "{ vec: { op: add, in: [x1, b], out: c, shape: [100, 8] } }"),
+                          AIV0),
+                20 + 50);
+}
+
 static void an_old_result_is_not_forgotten(void **state) {
     fixture *f = *state;
     f->die.vector.ops[NPU_VEC_ADD].startup = f->die.vector.ops[NPU_VEC_MULS].startup = 0;
     // V is done with the adds at 100 and 200 and with the rest at 1200. When MTE3 comes to its
     // second store, at 100, V has gone 1000 ops past the add that it waits for. Stores 110 - 210
-    // and 210 - 310; the load is asked for at 310 and takes 10 + 1000 + 100.
+    // and 210 - 310; L2 has answered at 410, then the load is asked for, 10 + 1000 + 100.
     double end = run_alone(
         f,
         AIV(COLD, AB ", " UB(c, 100, 1) ", " UB(d, 1, 1),
             ADD(a, b) "," STORE(b, 0 : 100) "," ADD(a, c) "," STORE(c, 100 : 100) "," LOAD(
                 0 : 100, c) ", { loop: i in 0..1000, do: [{ vec: { op: muls, in: d, out: d } }] }"),
         AIV0);
-    assert_time(end, 1420);
+    assert_time(end, 1520);
 }
 
 static void an_old_slot_is_not_forgotten(void **state) {
     fixture *f = *state;
     // V's add is 1000 ops old when S issues the store that waits for it: S is held by V's queue
     // of 32 until the last but 32 of the others starts, at 21 + 967 * 21 = 20328. The store moves
-    // 20338 - 20339, the load behind it takes 10 + 1000 + 1.
+    // 20338 - 20339 and is answered at 20439, the load behind it takes 10 + 1000 + 1.
     double end =
         run_alone(f,
                   AIV(COLD, UB(b, 1, 1) ", " UB(d, 1, 1),
@@ -103,7 +120,7 @@ static void an_old_slot_is_not_forgotten(void **state) {
                       "{ loop: i in 0..1000, do: [{ vec: { op: muls, in: d, out: d } }] }," STORE(
                           b, 0 : 1) "," LOAD(0 : 1, b)),
                   AIV0);
-    assert_time(end, 21350);
+    assert_time(end, 21450);
 }
 
 // ---- slot copies -----------------------------------------------------------------------------
@@ -135,6 +152,23 @@ static void copies_decide_how_far_loads_and_adds_overlap(void **state) {
 #define SHORT_LOADS(copies)                                                                        \
     AIV(COLD, UB(a, 10, copies) ", " UB(b, 10, 8),                                                 \
         "{ loop: i in 0..8, do: [" LOAD(10 * i : 10, a) "," ADD(a, b) "] }")
+
+static void a_copy_that_is_stored_is_taken_until_l2_has_answered(void **state) {
+    fixture *f = *state;
+    f->die.l2.write_latency = 300;
+    // Load 210, store 320, answered at 620; load 830, store 940, answered at 1240.
+    double end = run_alone(
+        f,
+        AIV(WARM, UB(a, 100, 1),
+            "{ loop: i in 0..2, do: [" LOAD(100 * i : 100, a) "," STORE(a, 100 * i : 100) "] }"),
+        AIV0);
+    assert_time(end, 1240);
+    assert_time(f->rows[0].busy[NPU_PIPE_MTE3], 2 * 110);
+    // Stores do not wait for the answers to those before: 110, 210, 310, answered at 610.
+    end = run_alone(
+        f, AIV(WARM, AB, STORE(a, 0 : 100) "," STORE(a, 100 : 100) "," STORE(b, 200 : 100)), AIV0);
+    assert_time(end, 610);
+}
 
 static void latency_is_hidden_as_far_as_copies_allow(void **state) {
     fixture *f = *state;
@@ -339,9 +373,11 @@ int main(void) {
         TEST(every_op_of_a_stream_pays_its_start_up),
         TEST(v_overwrites_what_it_has_read_at_once),
         TEST(sources_that_start_in_one_bank_group_are_slow),
+        TEST(a_source_of_one_block_per_row_is_slow),
         TEST(an_old_result_is_not_forgotten),
         TEST(an_old_slot_is_not_forgotten),
         TEST(copies_decide_how_far_loads_and_adds_overlap),
+        TEST(a_copy_that_is_stored_is_taken_until_l2_has_answered),
         TEST(latency_is_hidden_as_far_as_copies_allow),
         TEST(loads_compute_and_stores_overlap),
         TEST(a_full_queue_holds_s),

@@ -67,6 +67,7 @@ static inline void made_up_memory(npu_die *die) {
     die->l2.read = die->l2.write = 1e6;
     die->l2.hit_latency = 100;
     die->l2.miss_latency = 1000;
+    die->l2.write_latency = 100;
     die->l2.atomic = 2;
     die->hbm.rate = 1e6;
     die->hbm.efficiency = 1;
@@ -88,6 +89,9 @@ static inline void made_up_die(npu_die *die) {
     die->scalar.gm = 200;
     die->scalar.queue_depth = 32;
     die->scalar.flag = 50;
+    die->icache.size = 1024;
+    die->icache.line = 64;
+    die->icache.instruction = 4;
     die->cube.mac_fp16 = 4096;
     die->cube.mac_int8 = 8192;
     die->cube.mac_fp32 = 1024;

@@ -160,14 +160,15 @@ static void write_backs_share_hbm_with_misses(void **state) {
     f->die.hbm.rate = 64;
     f->die.l2.size = 4 * page_bytes;
     f->die.l2.miss_latency = 0;
-    // Four pages are stored until 266. The load asks for one page then: the oldest goes back, 10 ns
-    // alone (640 B); then each gets 32 B/ns until 1014 (32128 B); the load's last 640 B take 10.
+    // Four pages are stored until 266 and answered at 366. The load asks for one page then: the
+    // oldest goes back, 10 ns alone (640 B); then each gets 32 B/ns until 1014 (32128 B); the
+    // load's last 640 B take 10.
     double end =
         run_alone(f,
                   GRAPH("aiv", COLD, UB(a, 256, 1),
                         "[{ store: { from: a, to: 'y[0 : 256, :]' } }," LOAD(0 : 64, a) "]"),
                   AIV0);
-    assert_time(end, 266 + 1024);
+    assert_time(end, 366 + 1024);
     assert_true(f->trace.totals.hbm_write_bytes == page_bytes);
     assert_true(f->trace.totals.hbm_read_bytes == page_bytes);
     assert_true(npu_memory_missing(f->memory, (4096 * 512), page_bytes) == page_bytes);
@@ -230,7 +231,7 @@ static void crowds_share_one_rate(void **state) {
     static const double ends[] = {1074, 1074, 2034, 2034, 2001 + 1010 + 512, 4002 + 1074};
     for (int row = 0; row < 6; row++)
         assert_time(f->rows[row].end, ends[row]);
-    assert_time(npu_engine_get_stats(f->engine)->link_bytes[NPU_LINK_HBM_CROWD], 192 * line);
+    assert_time(npu_engine_get_stats(f->engine)->link_bytes[NPU_LINK_CROWD], 192 * line);
     // A page each is no crowd.
     load(f, GRAPH("aiv", COLD, UB(a, 64, 1), "[" PAST(64 * block : 64) "]"));
     for (int i = 0; i < 4; i++)
@@ -238,6 +239,25 @@ static void crowds_share_one_rate(void **state) {
     run(f);
     for (int row = 0; row < 4; row++)
         assert_time(f->rows[row].end, 1074);
+}
+
+static void hits_of_a_crowd_share_one_rate_and_not_hbm(void **state) {
+    fixture *f = *state;
+    f->die.hbm.crowd = 2;
+    f->die.hbm.crowd_rate = 64;
+    load(f, GRAPH("aiv", WARM, UB(a, 64, 1), "[" LOAD(0 : 64, a) "]"));
+    static const int cores[] = {AIV0, AIV1, AIV2, AIV3};
+    for (int i = 0; i < 4; i++)
+        start_at(f, 0, i, cores[i], 0);
+    run(f);
+    // As past L2, but with the latency of hits: 10 + 100, then 64 ns alone or 1024 for two.
+    static const double ends[] = {174, 174, 1134, 1134};
+    for (int row = 0; row < 4; row++)
+        assert_time(f->rows[row].end, ends[row]);
+    const npu_engine_stats *stats = npu_engine_get_stats(f->engine);
+    assert_time(stats->link_bytes[NPU_LINK_CROWD], 128 * line);
+    assert_time(stats->link_bytes[NPU_LINK_L2_READ], 256 * line);
+    assert_time(stats->link_bytes[NPU_LINK_HBM], 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -258,6 +278,7 @@ int main(void) {
         TEST(late_lines_occupy_the_window_whole),
         TEST(ragged_rows_miss_although_they_are_in_l2),
         TEST(crowds_share_one_rate),
+        TEST(hits_of_a_crowd_share_one_rate_and_not_hbm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

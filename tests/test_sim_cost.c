@@ -114,6 +114,17 @@ static void two_sources_in_one_bank_group_slow_every_repeat(void **state) {
     assert_time(npu_op_cycles(&d, &op), 20 + 64 * 0.5);
 }
 
+static void a_block_for_a_whole_row_slows_every_repeat(void **state) {
+    (void)state;
+    npu_die d = die();
+    d.vector.broadcast = 1.5;
+    npu_op op = {.kind = NPU_OP_VEC, .vec = NPU_VEC_ADD, .dtype = NPU_FP32, .m = 64, .n = 64};
+    op.broadcast = true;
+    assert_time(npu_op_cycles(&d, &op), 20 + 64 * 1.5);
+    op.vec = NPU_VEC_ROW_EXPAND_MUL; // its own figures include how its sources lie
+    assert_time(npu_op_cycles(&d, &op), 20 + 64 * 0.5);
+}
+
 static void rows_that_are_no_multiple_of_a_repeat_cost_once_more(void **state) {
     (void)state;
     npu_die d = die();
@@ -180,6 +191,7 @@ int main(void) {
         cmocka_unit_test(a_vector_op_costs_its_start_up_repeats_and_rows),
         cmocka_unit_test(a_row_shorter_than_a_repeat_takes_one),
         cmocka_unit_test(two_sources_in_one_bank_group_slow_every_repeat),
+        cmocka_unit_test(a_block_for_a_whole_row_slows_every_repeat),
         cmocka_unit_test(rows_that_are_no_multiple_of_a_repeat_cost_once_more),
         cmocka_unit_test(unit_flag_shortens_the_head_of_a_matmul),
         cmocka_unit_test(a_scalar_op_costs_instructions_and_round_trips),

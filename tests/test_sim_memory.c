@@ -25,21 +25,22 @@ static npu_gm gm_rows(int64_t address, int64_t run, int32_t rows, int64_t stride
 
 // What a load of `core` finds, in lines; a sector is a quarter.
 typedef struct found {
-    double hit, miss, late, crowd;
+    double hit, miss, late, crowd, queued;
 } found;
 
 static void assert_touch(fixture *f, int core, npu_gm region, bool bypass, found want) {
     npu_touch touch = npu_memory_load(f->memory, &region, core, bypass);
     if (touch.hit != want.hit * line || touch.miss != want.miss * line ||
-        touch.late != want.late * line || touch.crowd != want.crowd * line)
-        fail_msg("hit %g, miss %g, late %g, crowd %g lines; expected %g, %g, %g, %g",
+        touch.late != want.late * line || touch.crowd != want.crowd * line ||
+        touch.queued != want.queued * line)
+        fail_msg("hit %g, miss %g, late %g, crowd %g, queued %g lines; expected %g, %g, %g, %g, %g",
                  touch.hit / line, touch.miss / line, touch.late / line, touch.crowd / line,
-                 want.hit, want.miss, want.late, want.crowd);
+                 touch.queued / line, want.hit, want.miss, want.late, want.crowd, want.queued);
     npu_memory_check_invariants(f->memory);
 }
 
 static void assert_load(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
-    assert_touch(f, AIV0, region, false, (found){hit_lines, miss_lines, 0, 0});
+    assert_touch(f, AIV0, region, false, (found){.hit = hit_lines, .miss = miss_lines});
 }
 
 static void assert_missing(const fixture *f, int64_t address, int64_t bytes, double lines) {
@@ -49,7 +50,7 @@ static void assert_missing(const fixture *f, int64_t address, int64_t bytes, dou
 }
 
 static void assert_bypass(fixture *f, npu_gm region, double hit_lines, double miss_lines) {
-    assert_touch(f, AIV0, region, true, (found){hit_lines, miss_lines, 0, 0});
+    assert_touch(f, AIV0, region, true, (found){.hit = hit_lines, .miss = miss_lines});
 }
 
 // ---- lines -------------------------------------------------------------------------------------
@@ -191,9 +192,30 @@ static void a_page_that_many_read_past_l2_is_crowded(void **state) {
     assert_touch(f, AIV2, same_page, true, (found){.crowd = 1});
     assert_touch(f, AIV2, other, true, (found){.miss = 1});
     assert_true(f->trace.totals.hbm_read_bytes == 42 * line);
-    // Loads through L2 know no crowds, and what they bring hits.
+    // What a load through L2 fetches is no crowd's, and then it is there for all.
     assert_touch(f, AIV3, region, false, (found){.miss = 10});
     assert_touch(f, AIV3, gm(0, 12 * 512), true, (found){.hit = 10, .crowd = 2});
+}
+
+static void what_many_read_in_l2_is_queued_for(void **state) {
+    fixture *f = *state;
+    f->die.hbm.crowd = 2;
+    make(f, EMPTY(COLD), 64);
+    npu_memory_fill(f->memory, 0, 20 * 512);
+    npu_gm region = gm(0, 10 * 512);
+    // A core counts once, though others come in between.
+    assert_touch(f, AIV0, region, false, (found){.hit = 10});
+    assert_touch(f, AIV1, region, false, (found){.hit = 10});
+    assert_touch(f, AIV0, region, false, (found){.hit = 10});
+    assert_touch(f, AIV1, region, false, (found){.hit = 10});
+    assert_touch(f, AIV2, region, false, (found){.queued = 10});
+    assert_touch(f, AIV0, gm_rows(0, 128, 4, 512), false, (found){.queued = 4 * 0.25});
+    // Missing lines are fetched as ever. For the next core these are late and queued for at once.
+    assert_touch(f, AIV0, gm(10 * 512, 20 * 512), false, (found){.queued = 10, .miss = 10});
+    npu_gm late = gm(10 * 512, 20 * 512);
+    npu_touch touch = npu_memory_load(f->memory, &late, AIV1, false);
+    assert_true(touch.queued == 20 * line && touch.late == 0 && touch.late_lines == 20 * line);
+    assert_touch(f, AIV2, gm(64 * 512, 512), false, (found){.miss = 1}); // another page
 }
 
 // ---- capacity ----------------------------------------------------------------------------------
@@ -283,6 +305,7 @@ int main(void) {
         TEST(lines_on_their_way_are_waited_for),
         TEST(ragged_ends_are_fetched_for_themselves),
         TEST(a_page_that_many_read_past_l2_is_crowded),
+        TEST(what_many_read_in_l2_is_queued_for),
         TEST(the_page_used_longest_ago_goes_first),
         TEST(a_load_larger_than_l2_leaves_its_end),
         TEST(the_page_being_touched_stays),
