@@ -108,7 +108,7 @@ static void the_selftest_reaches_every_peak_on_every_die(void **state) {
 
 static void check_tells_what_it_found(void **state) {
     (void)state;
-    npusim_input input = input_of(CONFIGS "/models/swa_attention.yaml");
+    npusim_input input = input_of(CONFIGS "/models/deepseek_v4_flash/swa.yaml");
     FILE *report = tmpfile();
     assert_int_equal(npusim_check(&input, report, NULL, NULL), NPU_OK);
     assert_non_null(strstr(text_of(report), "50 tasks (20 AIC, 28 AIV, 1 MIX, 1 dummy), "

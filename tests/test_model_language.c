@@ -42,6 +42,27 @@ static void a_setting_replaces_a_parameter(void **state) {
     assert_int_equal(f->graph.hash, hash);
 }
 
+// --set reaches a parameter of an included file that `with` does not give, unless the graph's own
+// file has one of the name.
+static void a_setting_reaches_included_files(void **state) {
+    static const char *const sets[] = {"a=4", "b=5", "c=6"};
+    static const char *const other[] = {"c=7"};
+    fixture *f = *state;
+    write_file("a.yaml", "params: { a: 1, b: 1, c: 1 }\n" KERNELS
+                         "tensors: { x: { shape: [a, b, c], dtype: int8 } }\n"
+                         "tasks: [{ task: t, kernel: gen, y: x }]\n");
+    write_file("g.yaml", "params: { a: 2 }\n"
+                         "tasks: [{ include: a.yaml, with: { b: 3 } , as: one },\n"
+                         "        { include: a.yaml, as: two }]\n");
+    assert_int_equal(load_sets(f, sets, 3), NPU_OK);
+    shape_is(tensor_of(&f->graph, "one.x"), 3, LIST(1, 3, 6), LIST(18, 6, 1));
+    shape_is(tensor_of(&f->graph, "two.x"), 3, LIST(1, 5, 6), LIST(30, 6, 1));
+    uint64_t hash = f->graph.hash;
+    assert_int_equal(load_sets(f, other, 1), NPU_OK);
+    shape_is(tensor_of(&f->graph, "two.x"), 3, LIST(1, 1, 7), LIST(7, 7, 1));
+    assert_int_not_equal(f->graph.hash, hash);
+}
+
 static void the_hash_knows_every_file(void **state) {
     fixture *f = *state;
     write_file("k.yaml", "engine: aiv\nargs: { x: in }\nprogram: [{ scalar: { ops: 1 } }]\n");
@@ -401,6 +422,7 @@ int main(void) {
         TEST(a_parameter_may_use_the_ones_before_it),
         TEST(a_graph_without_a_name_is_called_as_its_file),
         TEST(a_setting_replaces_a_parameter),
+        TEST(a_setting_reaches_included_files),
         TEST(the_hash_knows_every_file),
         TEST(tensors_say_what_they_are),
         TEST(a_list_of_tensors_may_loop),
