@@ -23,7 +23,7 @@ static void check_unit(const char *name, const char *const *sets, int units, int
     assert_int_equal(workload_load(&w, name, sets), NPU_OK);
     workload_check_tasks(&w, all);
     workload_check_complete(&w, complete);
-    workload_sum sum = workload_sum_of(&w);
+    workload_sum sum = workload_sum_of(&w, false);
     workload_check_totals(&sum, want);
     workload_free(&w);
 }
@@ -60,7 +60,7 @@ static void check_moe(const char *const *sets, int ranks, const workload_totals 
     assert_int_equal(workload_load(&w, "deepseek_v4_flash/moe", sets), NPU_OK);
     workload_check_tasks(&w, all);
     workload_check_complete(&w, HC_PRE | HC_POST | ranks);
-    workload_sum sum = workload_sum_of(&w);
+    workload_sum sum = workload_sum_of(&w, false);
     workload_check_totals(&sum, want);
     workload_free(&w);
 }
@@ -79,10 +79,10 @@ static void check_moe_base(const char *ranks, const workload_totals *want) {
     const char *const stage[] = {ranks, "active=4", NULL};
     const char *const tiles[] = {"active=4", NULL};
     assert_int_equal(workload_load(&w, "deepseek_v4_flash/moe", stage), NPU_OK);
-    workload_sum whole = workload_sum_of(&w);
+    workload_sum whole = workload_sum_of(&w, false);
     workload_free(&w);
     assert_int_equal(workload_load(&w, "deepseek_v4_flash/experts", tiles), NPU_OK);
-    workload_sum experts = workload_sum_of(&w);
+    workload_sum experts = workload_sum_of(&w, false);
     workload_free(&w);
     workload_sum base = workload_difference(&whole, &experts);
     workload_check_totals(&base, want);
@@ -139,6 +139,143 @@ static void hash_routing_has_its_task(void **state) {
     workload_free(&w);
 }
 
+// ---- before and after the layers -----------------------------------------------------------
+
+static void the_preamble_has_its_totals(void **state) {
+    (void)state;
+    const workload_totals want = {0, 4, 0, 0, 0, 58, 0, 0.07, 0.0, 0.0, 0.53, 0.0, 0.0, 0.0, 0.0};
+    check_unit("deepseek_v4_flash/preamble", NULL, PREAMBLE, PREAMBLE, &want);
+}
+
+// The norm is that of the attention layers.
+static void the_tail_tp2_has_its_totals(void **state) {
+    (void)state;
+    const workload_totals want = {1,     11,  1,     0,    16,    77,    24, 529.80,
+                                  48.08, 0.0, 12.97, 4.15, 4.249, 4.237, 8.7};
+    check_unit("deepseek_v4_flash/tail", NULL, TAIL | TAIL_TP2 | ATTENTION, TAIL | TAIL_TP2, &want);
+}
+
+static void the_tail_tp8_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"TP=8", NULL};
+    const workload_totals want = {1,     11,  1,     0,    16,    61,    24, 132.65,
+                                  48.91, 0.0, 13.85, 4.19, 4.299, 4.237, 8.7};
+    check_unit("deepseek_v4_flash/tail", sets, TAIL | TAIL_TP8 | ATTENTION, TAIL | TAIL_TP8, &want);
+}
+
+// ---- MTP -----------------------------------------------------------------------------------
+
+static void the_mtp_extras_have_their_totals(void **state) {
+    (void)state;
+    workload w;
+    const workload_totals want = {1,    10,  0,    0,   16,    117,   0,  33.98,
+                                  8.26, 0.0, 2.86, 0.0, 1.342, 0.671, 3.0};
+    assert_int_equal(workload_load(&w, "deepseek_v4_flash/mtp", NULL), NPU_OK);
+    workload_check_complete(&w, MTP);
+    workload_sum sum = workload_sum_of(&w, true);
+    workload_check_totals(&sum, &want);
+    workload_free(&w);
+}
+
+static void check_composed(const char *name, const char *const *sets,
+                           const workload_prefix *prefixes, const workload_totals *want) {
+    workload w;
+    assert_int_equal(workload_load(&w, name, sets), NPU_OK);
+    workload_check_tasks(&w, prefixes);
+    workload_sum sum = workload_sum_of(&w, false);
+    workload_check_totals(&sum, want);
+    workload_free(&w);
+}
+
+static void the_mtp_half_ep2_has_its_totals(void **state) {
+    (void)state;
+    const workload_prefix units[] = {{"swa", LAYER | SWA},
+                                     {"moe", STAGE | MOE_EP2},
+                                     {"tail", TAIL | TAIL_TP2 | ATTENTION},
+                                     {NULL, MTP}};
+    const workload_totals want = {122,    164,  3,     2,    680,    647,   36,  1546.61,
+                                  157.62, 1.05, 53.50, 4.54, 20.678, 7.651, 54.3};
+    check_composed("deepseek_v4_flash/mtp", NULL, units, &want);
+}
+
+static void the_mtp_half_ep8_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"EP=8", "TP=8", NULL};
+    const workload_prefix units[] = {{"swa", LAYER | SWA},
+                                     {"moe", STAGE | MOE_EP8},
+                                     {"tail", TAIL | TAIL_TP8 | ATTENTION},
+                                     {NULL, MTP}};
+    const workload_totals want = {122,    164,  3,     2,    680,    631,   48,  1152.61,
+                                  161.60, 1.05, 54.40, 4.60, 20.741, 7.657, 54.4};
+    check_composed("deepseek_v4_flash/mtp", sets, units, &want);
+}
+
+// ---- forward -------------------------------------------------------------------------------
+
+static void check_forward(const char *const *sets, int experts, int head,
+                          const workload_totals *want) {
+    const workload_prefix units[] = {{"swa", LAYER | SWA},
+                                     {"hca", LAYER | HCA},
+                                     {"csa", LAYER | CSA},
+                                     {"moe", STAGE | experts},
+                                     {"tail", TAIL | head | ATTENTION},
+                                     {NULL, PREAMBLE}};
+    check_composed("deepseek_v4_flash/forward", sets, units, want);
+}
+
+static void the_forward_ep2_with_16_tiles_has_its_totals(void **state) {
+    (void)state;
+    const workload_totals want = {3243,    4535,   108,      86,      20729,
+                                  16046,   1372,   26258.35, 3031.06, 189.24,
+                                  1219.55, 150.20, 393.712,  101.422, 1430.6};
+    check_forward(NULL, MOE_EP2, TAIL_TP2, &want);
+}
+
+static void the_forward_ep2_with_32_tiles_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"active=32", NULL};
+    const workload_totals want = {5307,    6599,   108,      86,      28985,
+                                  20174,   1372,   43594.98, 4654.52, 189.24,
+                                  1783.20, 150.20, 670.738,  136.050, 2129.5};
+    check_forward(sets, MOE_EP2, TAIL_TP2, &want);
+}
+
+static void the_forward_ep8_tp2_with_32_tiles_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"EP=8", "active=32", NULL};
+    const workload_totals want = {5307,    6599,   108,      86,      28985,
+                                  20174,   1888,   43730.24, 4789.82, 189.24,
+                                  1783.76, 150.73, 671.279,  136.321, 2132.6};
+    check_forward(sets, MOE_EP8, TAIL_TP2, &want);
+}
+
+static void the_forward_ep8_tp8_with_32_tiles_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"EP=8", "TP=8", "active=32", NULL};
+    const workload_totals want = {5307,    6599,   108,      86,      28985,
+                                  20158,   1888,   43333.10, 4790.65, 189.24,
+                                  1784.65, 150.78, 671.329,  136.321, 2132.6};
+    check_forward(sets, MOE_EP8, TAIL_TP8, &want);
+}
+
+static void the_forward_ep8_tp8_with_25_tiles_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"EP=8", "TP=8", "active=25", NULL};
+    const workload_totals want = {4404,    5696,   108,      86,      25373,
+                                  18352,   1888,   35748.32, 4080.39, 189.24,
+                                  1538.05, 150.78, 550.130,  121.171, 1826.8};
+    check_forward(sets, MOE_EP8, TAIL_TP8, &want);
+}
+
+// The forward's 7886 tasks, the MTP half's 193 with 16 tiles: 289 - 16 x 6.
+static void a_step_with_mtp_is_the_forward_and_the_mtp_half(void **state) {
+    (void)state;
+    workload w;
+    assert_int_equal(workload_load(&w, "deepseek_v4_flash/forward_mtp", NULL), NPU_OK);
+    assert_int_equal(w.graph.task_count, 7886 + 86 + 289 - 16 * 6 + 2);
+    workload_free(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(swa_attention_has_its_totals),
@@ -151,6 +288,18 @@ int main(void) {
         cmocka_unit_test(moe_ep2_with_32_tiles_has_its_totals),
         cmocka_unit_test(moe_ep8_with_32_tiles_has_its_totals),
         cmocka_unit_test(hash_routing_has_its_task),
+        cmocka_unit_test(the_preamble_has_its_totals),
+        cmocka_unit_test(the_tail_tp2_has_its_totals),
+        cmocka_unit_test(the_tail_tp8_has_its_totals),
+        cmocka_unit_test(the_mtp_extras_have_their_totals),
+        cmocka_unit_test(the_mtp_half_ep2_has_its_totals),
+        cmocka_unit_test(the_mtp_half_ep8_has_its_totals),
+        cmocka_unit_test(the_forward_ep2_with_16_tiles_has_its_totals),
+        cmocka_unit_test(the_forward_ep2_with_32_tiles_has_its_totals),
+        cmocka_unit_test(the_forward_ep8_tp2_with_32_tiles_has_its_totals),
+        cmocka_unit_test(the_forward_ep8_tp8_with_32_tiles_has_its_totals),
+        cmocka_unit_test(the_forward_ep8_tp8_with_25_tiles_has_its_totals),
+        cmocka_unit_test(a_step_with_mtp_is_the_forward_and_the_mtp_half),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,8 @@ workload_counts workload_count(workload *w);
 void workload_check_tasks(workload *w, const workload_prefix *prefixes);
 // Every row of the units has its number of tasks, with the submission order free.
 void workload_check_complete(const workload *w, int units);
-workload_sum workload_sum_of(workload *w);
+// Of all tasks; with `plain` of those alone whose names have no prefix.
+workload_sum workload_sum_of(workload *w, bool plain);
 // a - b
 workload_sum workload_difference(const workload_sum *a, const workload_sum *b);
 void workload_check_totals(const workload_sum *sum, const workload_totals *want);
