@@ -49,6 +49,29 @@ static void csa_attention_has_its_totals(void **state) {
     check_unit("deepseek_v4_flash/csa", NULL, LAYER | CSA, LAYER | CSA, &want);
 }
 
+// The workload leaves out what the lanes of the fused task read again to make gates of their own.
+static void the_fused_hc_pre_is_one_task_that_does_the_same(void **state) {
+    (void)state;
+    workload w;
+    const char *const sets[] = {"fused=1", NULL};
+    const workload_prefix all[] = {{NULL, HC_FUSED}};
+    assert_int_equal(workload_load(&w, "deepseek_v4_flash/hc_pre", sets), NPU_OK);
+    assert_int_equal(w.graph.task_count, 1);
+    const npu_task *task = &w.graph.tasks[0];
+    const workload_row *row = workload_find(all, task->kernel);
+    workload_counts sum = workload_count_task(&w, task);
+    assert_int_equal(task->engine, row->engine);
+    assert_int_equal(task->block_num, row->blocks);
+    assert_true(task->early && task->sync_start);
+    assert_int_equal(sum.weight - 6 * 16 * 4, row->weight); // the biases of 6 lanes
+    assert_int_equal(sum.macs, row->macs);
+    assert_int_equal(sum.valid, row->valid);
+    // 7 x the parts of the squares, the mixes of 6 lanes and of the comb matrix
+    assert_int_equal(sum.activation - 7 * 16 * 8 * 4 - (6 + 4) * 8 * 8 * 4, row->activation);
+    assert_int_equal(sum.store - 16 * 8 * 4, row->store); // the parts of the squares
+    workload_free(&w);
+}
+
 // ---- MoE -----------------------------------------------------------------------------------
 
 enum { STAGE = HC_PRE | MOE | HC_POST };
@@ -276,11 +299,159 @@ static void a_step_with_mtp_is_the_forward_and_the_mtp_half(void **state) {
     workload_free(&w);
 }
 
+// ---- edges ---------------------------------------------------------------------------------
+
+typedef struct waits {
+    const char *task, *preds;
+} waits;
+
+static void check_waits(const char *name, const char *const *sets, const waits *table, int count) {
+    workload w;
+    char buf[2048];
+    assert_int_equal(workload_load(&w, name, sets), NPU_OK);
+    for (int i = 0; i < count; i++)
+        assert_string_equal(workload_preds(&w.graph, table[i].task, buf, sizeof buf),
+                            table[i].preds);
+    workload_free(&w);
+}
+
+static void hca_tasks_wait_for_what_the_workload_says(void **state) {
+    (void)state;
+    static const waits table[] = {
+        {"hca_rope", ""},
+        {"rope_interleave", "hca_rope"},
+        {"hca_cache_writeback", "kv_rms_norm_rope"},
+        {"kv_score_proj", "rms_norm late_dep!"},
+        {"scatter_softmax_pool", "kv_score_proj"},
+        {"rmsnorm_rope_cache_write", "rope_interleave scatter_softmax_pool!"},
+        {"hca_cache_topk", ""},
+        {"build_valid", "hca_cache_topk"},
+        {"hca_gather_kv", "hca_cache_writeback rmsnorm_rope_cache_write hca_cache_topk"},
+        {"qk_pv", "qproj_dequant_rms_nope_rope build_valid hca_gather_kv!"},
+        {"rope_swap", ""},
+        {"rope_cs", "hca_rope"},
+        {"merge_norm", "qk_pv rope_swap rope_cs"},
+    };
+    check_waits("deepseek_v4_flash/hca", NULL, table, sizeof table / sizeof *table);
+}
+
+static void csa_tasks_wait_for_what_the_workload_says(void **state) {
+    (void)state;
+    static const waits table[] = {
+        {"csa_rope_step", ""},
+        {"rope_interleave[0]", "csa_rope_step"},
+        {"csa_cmp_rope", ""},
+        {"rope_interleave[1]", "csa_cmp_rope"},
+        {"csa_cache_writeback", "kv_rms_norm_rope"},
+        {"kv_score_proj", "rms_norm late_dep!"},
+        {"scatter_softmax_pool", "kv_score_proj"},
+        {"rmsnorm_rope_cache_write", "rope_interleave[1] scatter_softmax_pool"},
+        {"idx_qr_proj_matmul", "qr_rms_norm_quant"},
+        {"idx_qr_proj_dequant", "qr_rms_norm_quant idx_qr_proj_matmul"},
+        {"qr_rope_swap_idx", ""},
+        {"qr_rope", "rope_interleave[0] idx_qr_proj_dequant qr_rope_swap_idx"},
+        {"qr_hadamard_matmul", "qr_rope"},
+        {"qr_hadamard_quant", "qr_hadamard_matmul"},
+        {"weights_proj", "rms_norm late_dep!"},
+        {"weights_proj_reduce", "weights_proj"},
+        {"inner_kv_score_proj", "rms_norm late_dep!"},
+        {"inner_scatter_softmax_pool", "inner_kv_score_proj"},
+        {"inner_rmsnorm_rope", "rope_interleave[0] inner_scatter_softmax_pool"},
+        {"kv_hadamard", "inner_rmsnorm_rope"},
+        {"kv_and_cache_write", "kv_hadamard"},
+        {"score", "qr_hadamard_quant weights_proj_reduce kv_and_cache_write"},
+        {"topk", "score"},
+        {"kv_touch", "csa_cache_writeback"},
+        {"csa_slots_build_valid_qk_plan", "topk"},
+        {"qk_pv", "qproj_dequant_rms_nope_rope rmsnorm_rope_cache_write kv_touch "
+                  "csa_slots_build_valid_qk_plan!"},
+        {"rope_cs", "csa_rope_step"},
+        {"merge_norm", "qk_pv rope_cs"},
+    };
+    check_waits("deepseek_v4_flash/csa", NULL, table, sizeof table / sizeof *table);
+}
+
+static void moe_tasks_wait_for_what_the_workload_says(void **state) {
+    (void)state;
+    static const char *const sets[] = {"active=3", NULL};
+    static const waits table[] = {
+        {"ffn_norm", "mix_x"},
+        {"seed_dummy", ""},
+        {"x_norm_quant", "ffn_norm seed_dummy!"},
+        {"gate_pre_route", ""},
+        {"gate", "ffn_norm gate_pre_route"},
+        {"route_sort", "gate_pre_route gate"},
+        {"sh_gate_mm", "x_norm_quant"},
+        {"sh_up_mm", "x_norm_quant"},
+        {"sh_gate_up_act_q", "sh_gate_mm sh_up_mm"},
+        {"sh_w2_mm", "sh_gate_up_act_q"},
+        {"sh_w2_act", "sh_gate_up_act_q sh_w2_mm"},
+        {"dispatch_meta", "route_sort"},
+        {"dispatch_push", "x_norm_quant route_sort"},
+        {"dispatch_wait", "route_sort dispatch_push!"},
+        {"dispatch_gather", "dispatch_meta! dispatch_push dispatch_wait!"},
+        {"exp_gate_mm[2,0]", "dispatch_gather"},
+        {"exp_up_mm[2,0]", "dispatch_gather"},
+        {"exp_gate_up_act[2,0]", "exp_gate_mm[2,0] exp_up_mm[2,0]"},
+        {"exp_h_q[2,0]", "exp_gate_up_act[2,0]"},
+        {"exp_w2_mm[2,0]", "exp_h_q[2,0]"},
+        {"exp_w2_act[2,0]", "exp_w2_mm[2,0]"},
+        {"combine", "exp_w2_act[0,0] exp_w2_act[1,0] exp_w2_act[2,0]"},
+        {"combine_wait", "dispatch_push! combine!"},
+        {"shared_routed", "sh_w2_act combine combine_wait!"},
+        {"hc_post", "comb_sinkhorn shared_routed"},
+    };
+    check_waits("deepseek_v4_flash/moe", sets, table, sizeof table / sizeof *table);
+}
+
+static void tail_tasks_wait_for_what_the_workload_says(void **state) {
+    (void)state;
+    static const char *const sets[] = {"layers=1", NULL};
+    static const waits table[] = {
+        {"swa[0].hc_pre_rms", "pack_x_hc"},
+        {"swa[0].swa_cache_insert_valid_bias",
+         "decode_build_swa_scalar_metadata swa[0].kv_rms_norm_rope"},
+        {"moe[0].hc_pre_rms", "swa[0].hc_post"},
+        {"tail.moe_signal_clear", "moe[0].hc_post"},
+        {"tail.hc_head_rms", "moe[0].hc_post"},
+        {"tail.hc_head_linear", "moe[0].hc_post"},
+        {"tail.hc_head_reduce", "moe[0].hc_post tail.hc_head_rms tail.hc_head_linear"},
+        {"tail.rms_norm", "tail.hc_head_reduce"},
+        {"tail.lm_head_dispatch_push", "tail.rms_norm"},
+        {"tail.lm_head_dispatch_wait", "tail.rms_norm"},
+        {"tail.lm_head_dispatch_gather", "tail.lm_head_dispatch_push tail.lm_head_dispatch_wait!"},
+        {"tail.lm_head_matmul_push", "tail.lm_head_dispatch_gather"},
+        {"tail.lm_head_combine_wait", "tail.lm_head_matmul_push!"},
+        {"tail.lm_head_combine_gather", "tail.lm_head_matmul_push tail.lm_head_combine_wait!"},
+        {"tail.lm_head_signal_clear", "tail.lm_head_combine_gather"},
+        {"tail.lm_head_greedy_sample", "tail.lm_head_combine_gather"},
+    };
+    check_waits("deepseek_v4_flash/forward", sets, table, sizeof table / sizeof *table);
+}
+
+static void mtp_tasks_wait_for_what_the_workload_says(void **state) {
+    (void)state;
+    static const char *const sets[] = {"layers=1", NULL};
+    static const waits table[] = {
+        {"decode_build_swa_metadata", "mtp_state_prepare"},
+        {"mtp.mtp_verify_and_pack", "mtp_state_prepare tail.lm_head_greedy_sample"},
+        {"mtp.lookup_embedding", "mtp.mtp_verify_and_pack"},
+        {"mtp.pack_mtp_hidden", "moe[0].hc_post mtp.mtp_verify_and_pack"},
+        {"mtp.mtp_hidden_norm_quant", "mtp.lookup_embedding"},
+        {"mtp.mtp_prev_norm_quant", "mtp.pack_mtp_hidden"},
+        {"mtp.mtp_linear", "mtp.mtp_hidden_norm_quant mtp.mtp_prev_norm_quant"},
+        {"mtp.swa.hc_pre_rms", "mtp.mtp_dequant"},
+        {"mtp.mtp_state_advance", "mtp.mtp_verify_and_pack mtp.tail.lm_head_greedy_sample"},
+    };
+    check_waits("deepseek_v4_flash/forward_mtp", sets, table, sizeof table / sizeof *table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(swa_attention_has_its_totals),
         cmocka_unit_test(hca_attention_has_its_totals),
         cmocka_unit_test(csa_attention_has_its_totals),
+        cmocka_unit_test(the_fused_hc_pre_is_one_task_that_does_the_same),
         cmocka_unit_test(an_expert_tile_has_its_totals),
         cmocka_unit_test(moe_base_ep2_has_its_totals),
         cmocka_unit_test(moe_base_ep8_has_its_totals),
@@ -300,6 +471,11 @@ int main(void) {
         cmocka_unit_test(the_forward_ep8_tp8_with_32_tiles_has_its_totals),
         cmocka_unit_test(the_forward_ep8_tp8_with_25_tiles_has_its_totals),
         cmocka_unit_test(a_step_with_mtp_is_the_forward_and_the_mtp_half),
+        cmocka_unit_test(hca_tasks_wait_for_what_the_workload_says),
+        cmocka_unit_test(csa_tasks_wait_for_what_the_workload_says),
+        cmocka_unit_test(moe_tasks_wait_for_what_the_workload_says),
+        cmocka_unit_test(tail_tasks_wait_for_what_the_workload_says),
+        cmocka_unit_test(mtp_tasks_wait_for_what_the_workload_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
