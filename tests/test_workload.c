@@ -299,6 +299,136 @@ static void a_step_with_mtp_is_the_forward_and_the_mtp_half(void **state) {
     workload_free(&w);
 }
 
+// ---- settings ------------------------------------------------------------------------------
+
+static const npu_walls walls = { // L0A, L0B, L0C, L1, UB of an A2/A3 core
+    {64 << 10, 64 << 10, 128 << 10, 512 << 10, (192 << 10) - 256},
+    {512, 512, 64, 32, 32},
+    32,
+    512,
+    24};
+
+static void load_and_check(workload *w, const char *name, const char *const *sets) {
+    assert_int_equal(workload_load(w, name, sets), NPU_OK);
+    if (npu_graph_check(&w->graph, &walls, NULL, &w->err))
+        fail_msg("%s: %s", name, w->err.text);
+}
+
+static void every_unit_fits_with_other_sizes(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *sets[6];
+    } units[] = {
+        {"layer", {"kind=0", "T=4", NULL}},
+        {"layer", {"kind=1", "T=4", NULL}},
+        {"layer", {"kind=2", "T=4", NULL}},
+        {"layer", {"kind=0", "T=16", "EP=8", NULL}},
+        {"layer", {"kind=1", "T=16", "EP=4", "per_request=1", NULL}},
+        {"layer", {"kind=2", "T=16", "per_request=4", "attn_blocks=20", NULL}},
+        {"moe", {"EP=8", "tiles=4", "active=8", "tile_rows=1", "hash=1", NULL}},
+        {"swa", {"position=127", "qr_split=4", "kv_tn=64", "oa_tn=256", "ob_tn=128", NULL}},
+        {"hca", {"position=127", "cmp_tn=32", "cmp_tk=256", "fused=1", "warm=0", NULL}},
+        {"csa", {"position=127", "iq_tn=256", "inner_tn=16", "wp_split=2", "warm_late=1", NULL}},
+        {"csa", {"position=16382", "per_request=2", NULL}},
+        {"tail", {"T=4", "TP=8", "lm_tn=128", "lm_blocks=20", NULL}},
+        {"tail", {"T=16", "TP=4", "head_tk=128", NULL}},
+        {"mtp", {"T=16", "EP=4", "TP=4", "mtp_tn=128", NULL}},
+        {"forward_mtp", {"batch=8", "layers=4", "ex_tn=128", "sh_tn=128", "gate_tk=1024", NULL}},
+    };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        workload w;
+        char name[64];
+        snprintf(name, sizeof name, "deepseek_v4_flash/%s", units[i].name);
+        load_and_check(&w, name, units[i].sets);
+        workload_free(&w);
+    }
+}
+
+static void a_whole_layer_is_attention_and_moe(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *kind;
+    } kinds[] = {{"deepseek_v4_flash/swa", "kind=0"},
+                 {"deepseek_v4_flash/hca", "kind=1"},
+                 {"deepseek_v4_flash/csa", "kind=2"}};
+    const workload_totals moe = {52,    67,  1,     1,   228,   235,   4,   431.11,
+                                 45.71, 0.0, 15.42, 0.0, 6.858, 1.012, 19.6};
+    for (int i = 0; i < 3; i++) {
+        workload w;
+        const char *const sets[] = {kinds[i].kind, NULL};
+        assert_int_equal(workload_load(&w, "deepseek_v4_flash/layer", sets), NPU_OK);
+        workload_sum layer = workload_sum_of(&w, false);
+        workload_free(&w);
+        assert_int_equal(workload_load(&w, kinds[i].name, NULL), NPU_OK);
+        workload_sum attention = workload_sum_of(&w, false);
+        workload_free(&w);
+        workload_sum rest = workload_difference(&layer, &attention);
+        workload_check_totals(&rest, &moe);
+    }
+}
+
+static workload_counts count_named(workload *w, const char *name) {
+    for (int i = 0; i < w->graph.task_count; i++)
+        if (strcmp(w->graph.tasks[i].name, name) == 0)
+            return workload_count_task(w, &w->graph.tasks[i]);
+    fail_msg("no task '%s'", name);
+    return (workload_counts){0};
+}
+
+// Positions 8318 and 8319: 8319 is the last of a group of 128. Each of 4 requests loads 128 rows of
+// kv and score, 512 x fp32 wide, and works 4 x 6 times on 128 x 128 elements.
+static void a_group_of_128_is_pooled_when_complete(void **state) {
+    (void)state;
+    workload w;
+    const char *const sets[] = {"position=8318", NULL};
+    load_and_check(&w, "deepseek_v4_flash/hca", sets);
+    workload_counts pool = count_named(&w, "scatter_softmax_pool");
+    assert_int_equal(pool.cache, 4 * 128 * 2 * 512 * 4);
+    assert_int_equal(pool.elements, 4096 + 4 * 24 * 128 * 128);
+    workload_counts norm = count_named(&w, "rmsnorm_rope_cache_write");
+    assert_int_equal(norm.store, 32768 + 4 * 1024); // and a row of the cache for each request
+    workload_free(&w);
+}
+
+// Positions 8194 and 8195: 8 rows of kv and score, 512 wide (the indexer's 128), and 7 merges of 9
+// ops, for each of 4 requests.
+static void a_group_of_4_is_merged_when_complete(void **state) {
+    (void)state;
+    workload w;
+    const char *const sets[] = {"position=8194", NULL};
+    load_and_check(&w, "deepseek_v4_flash/csa", sets);
+    workload_counts pool = count_named(&w, "scatter_softmax_pool");
+    assert_int_equal(pool.cache, 4 * 8 * 2 * 512 * 4);
+    assert_int_equal(pool.elements, 8192 + 4 * 7 * 9 * 512);
+    workload_counts inner = count_named(&w, "inner_scatter_softmax_pool");
+    assert_int_equal(inner.cache, 4 * 8 * 2 * 128 * 4);
+    assert_int_equal(inner.elements, 2048 + 4 * 7 * 9 * 128);
+    workload_counts write = count_named(&w, "kv_and_cache_write");
+    assert_int_equal(write.store, 4 * (128 + 4)); // int8 row and scale
+    workload_free(&w);
+}
+
+// At position 1023 a token sees (1023 + 1) / 4 = 256 rows, the second of a request 256 too: 8 pages
+// of 32, 4 for each of its 2 blocks; one page is 32 x 128 int8 and 32 scales.
+static void the_score_reads_the_pages_that_are_seen(void **state) {
+    (void)state;
+    workload w;
+    const char *const sets[] = {"position=1023", NULL};
+    load_and_check(&w, "deepseek_v4_flash/csa", sets);
+    workload_counts score = count_named(&w, "score");
+    assert_int_equal(score.cache, 8 * 8 * (32 * 128 + 32 * 4));
+    workload_free(&w);
+}
+
+static void a_layer_can_go_without_a_prefetch(void **state) {
+    (void)state;
+    workload w;
+    const char *const sets[] = {"warm=0", "layers=2", NULL};
+    assert_int_equal(workload_load(&w, "deepseek_v4_flash/forward", sets), NPU_OK);
+    assert_int_equal(workload_count(&w).prefetch, 0);
+    workload_free(&w);
+}
+
 // ---- edges ---------------------------------------------------------------------------------
 
 typedef struct waits {
@@ -471,6 +601,12 @@ int main(void) {
         cmocka_unit_test(the_forward_ep8_tp8_with_32_tiles_has_its_totals),
         cmocka_unit_test(the_forward_ep8_tp8_with_25_tiles_has_its_totals),
         cmocka_unit_test(a_step_with_mtp_is_the_forward_and_the_mtp_half),
+        cmocka_unit_test(every_unit_fits_with_other_sizes),
+        cmocka_unit_test(a_whole_layer_is_attention_and_moe),
+        cmocka_unit_test(a_group_of_128_is_pooled_when_complete),
+        cmocka_unit_test(a_group_of_4_is_merged_when_complete),
+        cmocka_unit_test(the_score_reads_the_pages_that_are_seen),
+        cmocka_unit_test(a_layer_can_go_without_a_prefetch),
         cmocka_unit_test(hca_tasks_wait_for_what_the_workload_says),
         cmocka_unit_test(csa_tasks_wait_for_what_the_workload_says),
         cmocka_unit_test(moe_tasks_wait_for_what_the_workload_says),
