@@ -42,7 +42,8 @@ typedef struct npu_known_kernel {
     const npu_kernel *kernel;
     const npu_kernel_arg *args;
     int arg_count;
-    const char **task_keys; // what a task of this kernel may say; NULL-terminated
+    const char **task_keys;             // what a task of this kernel may say; NULL-terminated
+    const struct npu_variant *variants; // its programs so far, the newest first
 } npu_known_kernel;
 
 typedef struct npu_var { // a parameter or a loop variable
@@ -224,6 +225,11 @@ npu_status npu_build_settings(npu_build *b, const npu_yaml *map, const char *wha
 npu_status npu_build_own_kernels(npu_build *b, npu_file *file, const npu_yaml *map);
 npu_status npu_build_kernel(npu_build *b, const npu_yaml *name, int *index);
 extern const char *const npu_task_keys[];
+
+// programs.c: binds the kernel. What `binding` points to and `program` lie
+// in the arena.
+npu_status npu_build_program(npu_build *b, npu_known_kernel *known, const npu_binding *binding,
+                             npu_program *program);
 
 // overlap.c: do two windows of one storage share an element? *covers: `a` holds all of `b`.
 // Exact when both are boxes of one layout; otherwise their extents decide.

@@ -312,6 +312,35 @@ static void a_program_sees_the_address_of_its_window(void **state) {
     assert_int_equal(op.gm.rows[0] * op.gm.rows[1], 4);
 }
 
+// a and b are alike, but for where x lies; c has another param, d another shape, e other strides.
+static void tasks_that_differ_in_addresses_share_statements(void **state) {
+    const npu_graph *g = loads(
+        *state,
+        "kernels:\n"
+        "  k: { engine: aiv, args: { x: { access: in, shape: [R, C] } }, params: { n: 1 },\n"
+        "       slots: { s: { in: ub, bytes: 4096 } },\n"
+        "       program: [{ loop: i in 0..n, do: [{ load: { from: 'x[:, :]', to: s } }] }] }\n"
+        "tensors: { x: { shape: [8, 32], dtype: int8, external: true },\n"
+        "           y: { shape: [8, 64], dtype: int8, external: true } }\n"
+        "tasks: [{ task: a, kernel: k, x: 'x[0 : 2, :]' }, { task: b, kernel: k, x: 'x[4 : 2, :]' "
+        "},\n"
+        "        { task: c, kernel: k, x: 'x[4 : 2, :]', with: { n: 2 } },\n"
+        "        { task: d, kernel: k, x: 'x[4 : 4, :]' },\n"
+        "        { task: e, kernel: k, x: 'y[4 : 2, 0 : 32]' }]\n");
+    const struct npu_stmt *first = g->tasks[0].program->body[1].stmts;
+    assert_ptr_equal(g->tasks[1].program->body[1].stmts, first);
+    for (int i = 2; i < 5; i++)
+        assert_ptr_not_equal(g->tasks[i].program->body[1].stmts, first);
+    for (int i = 0; i < 2; i++) {
+        npu_stream stream;
+        npu_op op;
+        bool more = false;
+        npu_stream_open(&stream, g->tasks[i].program, NPU_AIV, 0, 0);
+        assert_int_equal(npu_stream_next(&stream, &op, &more, NULL), NPU_OK);
+        assert_int_equal(op.gm.address, g->tensors[0].address + i * 4 * 32);
+    }
+}
+
 static void kernels_come_from_the_file_or_the_folder(void **state) {
     fixture *f = *state;
     write_file("k.yaml", "engine: aic\nargs: { x: in }\nprogram: [{ scalar: { ops: 1 } }]\n");
@@ -433,6 +462,7 @@ int main(void) {
         TEST(functions_are_numbered_at_their_first_submission),
         TEST(a_task_sets_its_grid_and_numbers),
         TEST(a_program_sees_the_address_of_its_window),
+        TEST(tasks_that_differ_in_addresses_share_statements),
         TEST(kernels_come_from_the_file_or_the_folder),
         TEST(an_included_file_is_a_part_with_a_name),
         TEST(a_part_without_a_name_sees_the_tensors_around_it),
