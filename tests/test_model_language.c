@@ -439,8 +439,13 @@ static void loading_twice_gives_the_same_graph(void **state) {
     assert_int_equal(load_example(f, "oproj.yaml"), NPU_OK);
     assert_int_equal(first.hash, f->graph.hash);
     assert_int_equal(first.edge_count, f->graph.edge_count);
-    assert_memory_equal(first.edges, f->graph.edges,
-                        (size_t)first.edge_count * sizeof *first.edges);
+    for (int i = 0; i < first.edge_count; i++) { // field by field: there is padding between them
+        const npu_edge *a = &first.edges[i];
+        const npu_edge *b = &f->graph.edges[i];
+        assert_true(a->pred == b->pred && a->succ == b->succ && a->arg == b->arg &&
+                    a->source == b->source && a->covered == b->covered &&
+                    a->producer_arg == b->producer_arg);
+    }
     npu_graph_free(&first);
 }
 
