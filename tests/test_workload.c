@@ -322,7 +322,7 @@ static void load_and_check(workload *w, const char *name, const char *const *set
 static void every_unit_fits_with_other_sizes(void **state) {
     (void)state;
     static const struct {
-        const char *name, *sets[6];
+        const char *name, *sets[6]; // the rest is NULL
     } units[] = {
         {"layer", {"kind=0", "T=4", NULL}},
         {"layer", {"kind=1", "T=4", NULL}},
@@ -335,6 +335,12 @@ static void every_unit_fits_with_other_sizes(void **state) {
         {"hca", {"position=127", "cmp_tn=32", "cmp_tk=256", "fused=1", "warm=0", NULL}},
         {"csa", {"position=127", "iq_tn=256", "inner_tn=16", "wp_split=2", "warm_late=1", NULL}},
         {"csa", {"position=16382", "per_request=2", NULL}},
+        {"swa", {"rms_tile=256", "mix_blocks=8", "q_heads=8", "gather_blocks=8", "merge_heads=8"}},
+        {"hca", {"oc_blocks=4", "norm_tile=256", "seed_tile=256", "qr_norm_tile=128", NULL}},
+        {"csa", {"hc_split=8", "iq_dequant_blocks=16", "ob_act_blocks=16", "post_tokens=2", NULL}},
+        {"moe", {"x_quant_tile=512", "sh_act_tile=512", "sh_act_rows=4", "sh_out_tile=256", NULL}},
+        {"tail", {"head_tile=256", "out_blocks=16", "lm_gather_blocks=16", "greedy_pieces=40"}},
+        {"mtp", {"embed_tile=1024", "mtp_pack_tile=512", "mtp_norm_tile=512", NULL}},
         {"tail", {"T=4", "TP=8", "lm_tn=128", "lm_blocks=20", NULL}},
         {"tail", {"T=16", "TP=4", "head_tk=128", NULL}},
         {"mtp", {"T=16", "EP=4", "TP=4", "mtp_tn=128", NULL}},
