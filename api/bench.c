@@ -88,7 +88,7 @@ typedef struct built_in {
 } built_in;
 
 static const built_in built_ins[] = {
-    {"swa_attention", "swa_attention", {NULL}, 0},
+    {"swa_attention", "deepseek_v4_flash/swa", {NULL}, 0},
     {"gemm", "gemm", {NULL}, 0},
     {"gemm_large", "gemm", {"M=3072", "N=8192", "K=8192", "gm=24"}, 4},
 };

@@ -109,6 +109,13 @@ typedef struct npu_program {
 npu_status npu_kernel_bind(npu_arena *arena, const npu_kernel *kernel, const npu_binding *binding,
                            npu_program *program, npu_error *err);
 
+// Would both bindings of a kernel give the same program, but for addresses?
+bool npu_binding_alike(const npu_kernel *kernel, const npu_binding *a, const npu_binding *b);
+// `like` on other memory: `windows` differ from those that it was bound to in address and position
+// alone. They are kept, as is what `like` is made of.
+npu_status npu_program_move(npu_arena *arena, const npu_program *like, const npu_window *windows,
+                            npu_program *program, npu_error *err);
+
 enum { NPU_MAX_VARS = 48, NPU_MAX_SLOTS = 32, NPU_MAX_INSTANCES = 256, NPU_MAX_DEPTH = 12 };
 
 // The ops of one block on one core, in program order. Plain data: copy it to fork it.

@@ -42,7 +42,8 @@ typedef struct npu_known_kernel {
     const npu_kernel *kernel;
     const npu_kernel_arg *args;
     int arg_count;
-    const char **task_keys; // what a task of this kernel may say; NULL-terminated
+    const char **task_keys;             // what a task of this kernel may say; NULL-terminated
+    const struct npu_variant *variants; // its programs so far, the newest first
 } npu_known_kernel;
 
 typedef struct npu_var { // a parameter or a loop variable
@@ -56,6 +57,8 @@ typedef struct npu_override {
     const char *text;
     int64_t value;
     npu_pos pos;
+    bool own;  // --set: a parameter of the graph's own file, not of those it includes
+    bool used; // --set: it has given a parameter its value
 } npu_override;
 
 typedef struct npu_tie { // a tensor of an included file that the includer provides
@@ -92,6 +95,7 @@ typedef struct npu_frame {
 
 typedef struct npu_build {
     const npu_graph_options *options;
+    npu_override *sets; // of --set
     npu_warnings *warnings;
     npu_error *err;
     npu_arena *arena;  // of the graph
@@ -135,7 +139,8 @@ typedef struct npu_build {
 
 // load.c: the index of the file at `path`, read at its first use. `pos` is where it is named.
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index);
-// Reads the parts of the frame's file in their order.
+// Reads the parts of the frame's file in their order. `given` is of `with:`; the graph's own file
+// has none.
 npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_count);
 // Reads a file and adds it to the hash. `pos` is where it is named.
 npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu_yaml **root);
@@ -154,6 +159,8 @@ npu_status npu_build_on_ranks(npu_build *b, const npu_yaml *map, npu_tensor *ten
 // params.c
 npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_override *given,
                             int given_count);
+// Every --set must have met its parameter. To be called when all files are read.
+npu_status npu_build_check_sets(npu_build *b);
 npu_status npu_build_require(npu_build *b, const npu_yaml *list);
 npu_status npu_build_var(npu_build *b, const char *name, npu_pos pos, int64_t value);
 // The value of an expression over the parameters and loop variables in sight.
@@ -231,6 +238,11 @@ npu_status npu_build_settings(npu_build *b, const npu_yaml *map, const char *wha
 npu_status npu_build_own_kernels(npu_build *b, npu_file *file, const npu_yaml *map);
 npu_status npu_build_kernel(npu_build *b, const npu_yaml *name, int *index);
 extern const char *const npu_task_keys[];
+
+// programs.c: binds the kernel. What `binding` points to and `program` lie
+// in the arena.
+npu_status npu_build_program(npu_build *b, npu_known_kernel *known, const npu_binding *binding,
+                             npu_program *program);
 
 // overlap.c: do two windows of one storage share an element? *covers: `a` holds all of `b`.
 // Exact when both are boxes of one layout; otherwise their extents decide.

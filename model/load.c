@@ -104,15 +104,16 @@ npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_co
 }
 
 // "name=value" texts of --set.
-static npu_status read_sets(npu_build *b, npu_override **given) {
+static npu_status read_sets(npu_build *b) {
     int count = b->options->set_count;
     assert(count == 0 || b->options->sets != NULL);
-    *given = npu_arena_alloc(b->arena, (size_t)count, sizeof **given);
-    if (*given == NULL)
+    b->sets = npu_arena_alloc(b->arena, (size_t)count, sizeof *b->sets);
+    if (b->sets == NULL)
         return npu_fail_memory(b->err);
     for (int i = 0; i < count; i++) {
         const char *text = b->options->sets[i];
-        npu_override *set = &(*given)[i];
+        npu_override *set = &b->sets[i];
+        *set = (npu_override){0};
         set->pos.file = npu_arena_printf(b->arena, "--set %s", text);
         const char *equal = strchr(text, '=');
         if (set->pos.file == NULL)
@@ -168,14 +169,23 @@ static npu_status read_name(npu_build *b, npu_graph *graph) {
     return graph->name != NULL ? NPU_OK : npu_fail_memory(b->err);
 }
 
+// Only the file's own parameters are left on the stack; --set acts through them, or on included
+// files.
+static void hash_settings(npu_build *b) {
+    for (int i = 0; i < b->var_count; i++)
+        b->hash = (b->hash ^ (uint64_t)b->vars[i].value) * 1099511628211u;
+    for (int i = 0; i < b->options->set_count; i++)
+        for (const char *c = b->options->sets[i]; !b->sets[i].own && *c != '\0'; c++)
+            b->hash = (b->hash ^ (unsigned char)*c) * 1099511628211u;
+}
+
 static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
-    npu_override *given = NULL;
     b->root.prefix = "";
     b->frame = &b->root;
     graph->path = npu_arena_text(b->arena, path, strlen(path));
     if (graph->path == NULL)
         return npu_fail_memory(b->err);
-    npu_status status = read_sets(b, &given);
+    npu_status status = read_sets(b);
     if (status == NPU_OK)
         status = npu_build_file(b, graph->path, (npu_pos){0}, &b->root.file);
     if (status == NPU_OK)
@@ -185,13 +195,13 @@ static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
     if (!status)
         status = read_fabric(b, graph);
     if (status == NPU_OK)
-        status = npu_build_frame(b, given, b->options->set_count);
+        status = npu_build_frame(b, NULL, 0);
+    if (status == NPU_OK)
+        status = npu_build_check_sets(b);
     if (status == NPU_OK && b->task_count == 0)
         status =
             npu_fail(b->err, NPU_BAD_INPUT, (npu_pos){graph->path, 0, 0}, "the graph has no tasks");
-    // Only the file's own parameters are left on the stack; --set acts through them alone.
-    for (int i = 0; i < b->var_count; i++)
-        b->hash = (b->hash ^ (uint64_t)b->vars[i].value) * 1099511628211u;
+    hash_settings(b);
     return status == NPU_OK ? npu_build_edges(b) : status;
 }
 

@@ -135,8 +135,16 @@ static const npu_override *find_override(const npu_override *given, int count, c
     return NULL;
 }
 
-static npu_status check_given(npu_build *b, const npu_yaml *map, const npu_override *given,
-                              int given_count) {
+static npu_status fail_unknown(npu_build *b, const npu_override *given, const char **names,
+                               int count) {
+    char hint[128];
+    return npu_fail(b->err, NPU_BAD_INPUT, given->pos, "'%s' has no parameter '%s'%s",
+                    b->files[b->frame->file].path, given->name,
+                    npu_did_you_mean(given->name, names, count, hint, sizeof hint));
+}
+
+static npu_status check_with(npu_build *b, const npu_yaml *map, const npu_override *given,
+                             int given_count) {
     int count = map != NULL ? map->count : 0;
     const char **names = npu_arena_alloc(&b->scratch, (size_t)count + 1, sizeof *names);
     if (names == NULL)
@@ -144,16 +152,67 @@ static npu_status check_given(npu_build *b, const npu_yaml *map, const npu_overr
     for (int i = 0; i < count; i++)
         names[i] = map->keys[i]->text;
     for (int i = 0; i < given_count; i++) {
-        const char *name = given[i].name;
-        if (find_override(given, i, name) != NULL)
-            return npu_fail(b->err, NPU_BAD_INPUT, given[i].pos, "'%s' is set twice", name);
-        char hint[128];
-        if (npu_yaml_get(map, name) == NULL)
-            return npu_fail(b->err, NPU_BAD_INPUT, given[i].pos, "'%s' has no parameter '%s'%s",
-                            b->files[b->frame->file].path, name,
-                            npu_did_you_mean(name, names, count, hint, sizeof hint));
+        if (find_override(given, i, given[i].name) != NULL)
+            return npu_fail(b->err, NPU_BAD_INPUT, given[i].pos, "'%s' is set twice",
+                            given[i].name);
+        if (npu_yaml_get(map, given[i].name) == NULL)
+            return fail_unknown(b, &given[i], names, count);
     }
     return NPU_OK;
+}
+
+// Which of --set are for the graph's own file. All others are for the files that it includes.
+static npu_status claim_sets(npu_build *b, const npu_yaml *map) {
+    for (int i = 0; i < b->options->set_count; i++) {
+        npu_override *set = &b->sets[i];
+        if (find_override(b->sets, i, set->name) != NULL)
+            return npu_fail(b->err, NPU_BAD_INPUT, set->pos, "'%s' is set twice", set->name);
+        set->own = npu_yaml_get(map, set->name) != NULL;
+    }
+    return NPU_OK;
+}
+
+npu_status npu_build_check_sets(npu_build *b) {
+    const npu_override *unused = NULL;
+    for (int i = 0; i < b->options->set_count && unused == NULL; i++)
+        unused = b->sets[i].used ? NULL : &b->sets[i];
+    if (unused == NULL)
+        return NPU_OK;
+    size_t most = 0;
+    for (int f = 0; f < b->file_count; f++) {
+        const npu_yaml *map = npu_yaml_get(b->files[f].root, "params");
+        most += map != NULL ? (size_t)map->count : 0;
+    }
+    const char **names = npu_arena_alloc(&b->scratch, most + 1, sizeof *names);
+    if (names == NULL)
+        return npu_fail_memory(b->err);
+    int count = 0;
+    for (int f = 0; f < b->file_count; f++) {
+        const npu_yaml *map = npu_yaml_get(b->files[f].root, "params");
+        for (int i = 0; map != NULL && i < map->count; i++)
+            names[count++] = map->keys[i]->text;
+    }
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], unused->name) == 0)
+            return npu_fail(b->err, NPU_BAD_INPUT, unused->pos,
+                            "'%s' has no parameter '%s', and gives it to every file that it "
+                            "includes",
+                            b->files[b->frame->file].path, unused->name);
+    return fail_unknown(b, unused, names, count);
+}
+
+// What a parameter is given: by `with:`, else by --set.
+static const npu_override *find_given(npu_build *b, const npu_override *given, int given_count,
+                                      const char *name) {
+    const npu_override *with = find_override(given, given_count, name);
+    for (int i = 0; with == NULL && i < b->options->set_count; i++) {
+        npu_override *set = &b->sets[i];
+        if (strcmp(set->name, name) == 0 && set->own == (b->frame->parent == NULL)) {
+            set->used = true;
+            return set;
+        }
+    }
+    return with;
 }
 
 static npu_status fail_missing(npu_build *b, const npu_yaml *key) {
@@ -188,10 +247,11 @@ npu_status npu_build_params(npu_build *b, const npu_yaml *map, const npu_overrid
                             int given_count) {
     if (map != NULL && npu_yaml_want(map, NPU_YAML_MAP, "params", b->err) != NPU_OK)
         return NPU_BAD_INPUT;
-    npu_status status = check_given(b, map, given, given_count);
+    npu_status status =
+        b->frame->parent == NULL ? claim_sets(b, map) : check_with(b, map, given, given_count);
     for (int i = 0; map != NULL && status == NPU_OK && i < map->count; i++)
         status = read_param(b, map->keys[i], map->items[i],
-                            find_override(given, given_count, map->keys[i]->text));
+                            find_given(b, given, given_count, map->keys[i]->text));
     return status;
 }
 

@@ -295,7 +295,7 @@ static npu_status read_calls(npu_build *b, npu_setting **calls, int *count) {
     return status ? status : npu_build_settings(b, map, "calls", calls, count);
 }
 
-static npu_status bind(npu_build *b, const npu_yaml *item, const npu_known_kernel *known,
+static npu_status bind(npu_build *b, const npu_yaml *item, npu_known_kernel *known,
                        npu_task *task) {
     npu_binding binding = {.pos = item->pos};
     npu_setting *params = NULL;
@@ -319,7 +319,7 @@ static npu_status bind(npu_build *b, const npu_yaml *item, const npu_known_kerne
     binding.params = params;
     binding.tile = tile;
     if (status == NPU_OK)
-        status = npu_kernel_bind(b->arena, known->kernel, &binding, program, b->err);
+        status = npu_build_program(b, known, &binding, program);
     task->program = program;
     task->block_num = program->block_num;
     assert(status != NPU_OK || task->block_num >= 1);
@@ -379,10 +379,10 @@ npu_status npu_build_task(npu_build *b, const npu_yaml *item) {
         status = npu_build_kernel(b, kernel, &index);
     if (status != NPU_OK)
         return status;
-    npu_known_kernel known = b->kernels[index];
-    status = npu_yaml_keys(item, what, known.task_keys, b->err);
+    npu_known_kernel *known = &b->kernels[index];
+    status = npu_yaml_keys(item, what, known->task_keys, b->err);
     if (status == NPU_OK)
-        status = check_engine(b, npu_yaml_get(item, "engine"), &known, &task);
+        status = check_engine(b, npu_yaml_get(item, "engine"), known, &task);
     if (status == NPU_OK)
         status = set_function(b, &task, base);
     if (status == NPU_OK)
@@ -390,6 +390,6 @@ npu_status npu_build_task(npu_build *b, const npu_yaml *item) {
     if (status == NPU_OK)
         status = read_afters(b, npu_yaml_get(item, "after"));
     if (status == NPU_OK)
-        status = bind(b, item, &known, &task);
+        status = bind(b, item, known, &task);
     return status == NPU_OK ? add_task(b, &task, base, arity) : status;
 }

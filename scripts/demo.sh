@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 sh scripts/setup.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target npusim
-exec build/bin/npusim run configs/models/swa_attention.yaml --die A3 --out out/swa
+exec build/bin/npusim run configs/models/deepseek_v4_flash/swa.yaml --die A3 --out out/swa

@@ -139,11 +139,27 @@ static void the_selftest_reaches_every_peak_on_every_die(void **state) {
 
 static void check_tells_what_it_found(void **state) {
     (void)state;
-    npusim_input input = input_of(CONFIGS "/models/swa_attention.yaml");
-    FILE *report = tmpfile();
-    assert_int_equal(npusim_check(&input, report, NULL, NULL), NPU_OK);
-    assert_non_null(strstr(text_of(report), "50 tasks (20 AIC, 28 AIV, 1 MIX, 1 dummy), "
-                                            "358 blocks"));
+    static const struct {
+        const char *name, *found;
+    } graphs[] = {
+        {"swa", "50 tasks (20 AIC, 28 AIV, 1 MIX, 1 dummy), 358 blocks"},
+        {"hca", "57 tasks (21 AIC, 34 AIV, 1 MIX, 1 dummy), 381 blocks"},
+        {"csa", "72 tasks (26 AIC, 43 AIV, 2 MIX, 1 dummy), 455 blocks"},
+        {"moe", "217 tasks (100 AIC, 115 AIV, 1 MIX, 1 dummy), 755 blocks"},
+        {"preamble", "4 tasks (0 AIC, 4 AIV, 0 MIX, 0 dummy), 58 blocks"},
+        {"tail", "13 tasks (1 AIC, 11 AIV, 1 MIX, 0 dummy), 117 blocks"},
+        {"mtp", "291 tasks (122 AIC, 164 AIV, 3 MIX, 2 dummy), 1363 blocks"},
+        {"layer", "171 tasks (72 AIC, 95 AIV, 2 MIX, 2 dummy), 825 blocks"},
+        {"forward", "7972 tasks (3243 AIC, 4535 AIV, 108 MIX, 86 dummy), 38147 blocks"},
+    };
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        char path[512];
+        snprintf(path, sizeof path, CONFIGS "/models/deepseek_v4_flash/%s.yaml", graphs[i].name);
+        npusim_input input = input_of(path);
+        FILE *report = tmpfile();
+        assert_int_equal(npusim_check(&input, report, NULL, NULL), NPU_OK);
+        assert_non_null(strstr(text_of(report), graphs[i].found));
+    }
 }
 
 static void the_config_folder_follows_the_environment(void **state) {

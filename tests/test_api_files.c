@@ -21,8 +21,10 @@
 static const struct {
     const char *graph, *set;
 } graphs[] = {
-    {"configs/models/swa_attention.yaml", NULL},
-    {"configs/models/hc_pre.yaml", NULL},
+    {"configs/models/deepseek_v4_flash/swa.yaml", NULL},
+    {"configs/models/deepseek_v4_flash/hc_pre.yaml", NULL},
+    {"configs/models/deepseek_v4_flash/csa.yaml", NULL},
+    {"configs/models/deepseek_v4_flash/mtp.yaml", "active=3"},
     {"configs/models/gemm.yaml", NULL},
     {"configs/selftest/stream.yaml", NULL},
     {"configs/selftest/multiply.yaml", "count=10"},

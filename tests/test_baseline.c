@@ -25,11 +25,16 @@ typedef struct run_case {
 } run_case;
 
 static const run_case cases[] = {
-    {"configs/models/swa_attention.yaml", "A3", {NULL}, false},
-    {"configs/models/swa_attention.yaml", "A3", {NULL}, true},
-    {"configs/models/swa_attention.yaml", "910B3", {NULL}, false},
-    {"configs/models/swa_attention.yaml", "910B4", {NULL}, false},
-    {"configs/models/hc_pre.yaml", "A3", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {NULL}, true},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "910B3", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "910B4", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/hc_pre.yaml", "A3", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/hc_pre.yaml", "A3", {"fused=1"}, false},
+    {"configs/models/deepseek_v4_flash/hca.yaml", "A3", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/csa.yaml", "A3", {NULL}, false},
+    {"configs/models/deepseek_v4_flash/moe.yaml", "A3", {"active=16"}, false},
+    {"configs/models/deepseek_v4_flash/tail.yaml", "A3", {NULL}, false},
     {"configs/models/gemm.yaml", "A3", {NULL}, false},
     {"configs/models/gemm.yaml", "A3", {"M=1536", "gm=12", "gn=2", "tk=128"}, false},
     {"configs/selftest/stream.yaml", "A3", {NULL}, false},

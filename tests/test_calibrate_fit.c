@@ -138,7 +138,7 @@ static const kind kinds[] = {
     {NPUSIM_SOURCE "/configs/selftest/stream.yaml", {"aiv=0", "blocks=2"}, 2},
     {NPUSIM_SOURCE "/configs/selftest/multiply.yaml", {"count=4"}, 1},
     {NPUSIM_SOURCE "/configs/selftest/dispatch.yaml", {"blocks=5"}, 1},
-    {NPUSIM_SOURCE "/configs/models/hc_pre.yaml", {NULL}, 0},
+    {NPUSIM_SOURCE "/configs/models/deepseek_v4_flash/hc_pre.yaml", {NULL}, 0},
     {NPUSIM_SOURCE "/tests/data/graphs/layer.yaml", {"T=8"}, 1},
     {COPY, {NULL}, 0},
 };

@@ -43,8 +43,9 @@ static const variant variants[] = {
     {"stream.yaml", NULL, {"blocks=48", "tiles=12"}, false},
     {"stream.yaml", NULL, {"blocks=7", "tiles=12", "warm=1"}, false},
     {"stream.yaml", "910B4", {"aiv=0", "blocks=20", "tiles=12"}, false},
-    {"swa_attention.yaml", NULL, {NULL}, false},
-    {"swa_attention.yaml", "910B4", {NULL}, true},
+    {"moe.yaml", NULL, {"active=3"}, false},
+    {"swa.yaml", NULL, {NULL}, false},
+    {"swa.yaml", "910B4", {NULL}, true},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -72,8 +73,14 @@ static int by_path(const void *a, const void *b) {
     return strcmp(((const graph_file *)a)->path, ((const graph_file *)b)->path);
 }
 
+// The layers of a model; its other files are parts of them, or too large.
+static const char *const layers[] = {"swa", "hca", "csa", "moe"};
+
 static int find_graphs(graph_file *files) {
     int count = 0;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        snprintf(files[count++].path, PATH, "%s/configs/models/deepseek_v4_flash/%s.yaml",
+                 NPUSIM_SOURCE, layers[i]);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         DIR *folder = opendir(folders[i]);
         const struct dirent *entry;

@@ -301,6 +301,13 @@ static void wrong_settings_get_their_line(void **state) {
     refuses_sets(f, "tn=4", "tn=5", "--set tn=5: 'tn' is set twice");
     refuses_sets(f, "tn=tk", NULL, "--set tn=tk: unknown name 'tk'");
     refuses_sets(f, "tn=5 / 2", NULL, "--set tn=5 / 2: 5 / 2 leaves a rest; use // or ceil()");
+    write_file("a.yaml", "params: { rows: 8 }\n" D);
+    write_file("g.yaml", "params: { tn: 8 }\ntasks: [{ include: a.yaml, with: { rows: tn } }]\n");
+    refuses_sets(f, "rosw=4", NULL,
+                 "--set rosw=4: 'g.yaml' has no parameter 'rosw'; did you mean 'rows'?");
+    refuses_sets(f, "rows=4", NULL,
+                 "--set rows=4: 'g.yaml' has no parameter 'rows', and gives it to every file that "
+                 "it includes");
 }
 
 static void a_file_that_is_not_there_is_named(void **state) {

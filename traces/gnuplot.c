@@ -37,7 +37,9 @@ static void read_complaint(FILE *errors, char *buf, int size) {
 
 // Runs gnuplot on the open files; returns errno-like reasons of starting it, and its status.
 static int run_gnuplot(FILE *script, int png, FILE *errors, int *wait_status) {
-    char *const args[] = {"gnuplot", "-d", NULL}; // -d: no start-up file of the user's
+    // -d: no start-up file of the user's. A named script is read in blocks, its standard input byte
+    // by byte.
+    char *const args[] = {"gnuplot", "-d", "/dev/stdin", NULL};
     posix_spawn_file_actions_t actions;
     int reason = posix_spawn_file_actions_init(&actions);
     if (reason != 0)

@@ -61,5 +61,5 @@ static int bench(const char *name) {
 }
 
 int main(void) {
-    return bench("gemm") || bench("swa_attention");
+    return bench("gemm") || bench("deepseek_v4_flash/swa");
 }
