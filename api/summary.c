@@ -38,6 +38,20 @@ static json_t *inputs(const npu_context *context, const npusim_run_options *opti
     return o;
 }
 
+static json_t *l2_use(const npu_totals *t) {
+    json_t *o = json_object();
+    for (int c = 0; c < NPU_CLASS_COUNT; c++) {
+        json_t *use = json_object();
+        put(use, "hit_bytes", json_real(t->l2[c].hit));
+        put(use, "missed_bytes", json_real(t->l2[c].missed));
+        put(use, "evicted_unused_bytes", json_real(t->l2[c].evicted));
+        put(use, "warmed_bytes", json_real(t->l2[c].warmed));
+        put(use, "warmed_used_bytes", json_real(t->l2[c].warmed_used));
+        put(o, npu_class_names[c], use);
+    }
+    return o;
+}
+
 static json_t *totals(const npu_trace *trace) {
     const npu_totals *t = &trace->totals;
     json_t *o = json_object();
@@ -53,6 +67,7 @@ static json_t *totals(const npu_trace *trace) {
     put(o, "vec_elements", json_integer(t->vec_elements));
     put(o, "tile_ops", json_integer(t->ops));
     put(o, "prefetch_bytes", json_integer(t->prefetch_bytes));
+    put(o, "l2", l2_use(t));
     put(o, "l2_hit_bytes", json_real(t->l2_hit_bytes));
     put(o, "l2_miss_bytes", json_real(t->l2_miss_bytes));
     put(o, "hbm_read_bytes", json_real(t->hbm_read_bytes));

@@ -77,12 +77,10 @@ static void note_slots(core_state *core, const npu_op *op, npu_pipe pipe, queued
 static void count_op(core_state *core, const npu_op *op) {
     npu_cores *all = core->all;
     npu_totals *totals = &all->trace->totals;
-    const npu_task *task = &all->graph->tasks[all->trace->rows[core->row].task];
     totals->ops++;
     core->row_ops++;
     if (op->kind == NPU_OP_LOAD || op->kind == NPU_OP_STORE) {
-        int tensor = all->graph->args[task->first_arg + op->gm.arg].tensor;
-        npu_class class_ = all->graph->tensors[tensor].class_;
+        npu_class class_ = npu_core_class(core, op->gm.arg);
         int64_t bytes = npu_gm_bytes(&op->gm);
         if (op->kind == NPU_OP_LOAD) {
             totals->load_bytes[class_] += bytes;

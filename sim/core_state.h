@@ -121,6 +121,13 @@ static inline double finish_of(const pipe_state *p, uint32_t seq) {
     return p->history[(seq < oldest ? oldest : seq) % HISTORY];
 }
 
+// What the bytes of an argument of the block's task count as.
+static inline npu_class npu_core_class(const core_state *core, int arg) {
+    const npu_graph *graph = core->all->graph;
+    const npu_task *task = &graph->tasks[core->all->trace->rows[core->row].task];
+    return graph->tensors[graph->args[task->first_arg + arg].tensor].class_;
+}
+
 // core.c
 void npu_core_advance(core_state *core);
 void npu_core_fail(struct npu_cores *cores, npu_status status);

@@ -120,8 +120,8 @@ void npu_images_ask(npu_images *images, core_state *core, npu_pipe pipe, uint32_
                  npu_memory_store(memory, &gm, q->atomic));
             continue;
         }
-        npu_touch t =
-            npu_memory_load(memory, &gm, npu_memory_reader(memory, from, core->index), q->bypass);
+        npu_touch t = npu_memory_load(memory, &gm, npu_core_class(core, gm.arg),
+                                      npu_memory_reader(memory, from, core->index), q->bypass);
         move(core, from, to, aiv ? NPU_REMOTE_AIV_MISS : NPU_REMOTE_AIC_MISS, t.miss + t.crowd);
         move(core, from, to, aiv ? NPU_REMOTE_AIV_HIT : NPU_REMOTE_AIC_HIT,
              t.hit + t.late + t.queued);

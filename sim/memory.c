@@ -12,6 +12,8 @@ enum { PAGE_LINES = 64 };
 
 typedef struct page {
     uint64_t present, dirty;
+    uint64_t unused;      // prefetched or stored, and not loaded since
+    uint64_t warmed;      // of these: prefetched
     int32_t newer, older; // neighbours in order of use, -1 at the ends and when not resident
     double fetched;       // ns, when its latest lines were asked for
     double since;         // ns, from when readers are counted
@@ -22,8 +24,19 @@ typedef struct page {
     bool was_crowded;     // just before then
 } page;
 
+// Who touches a line.
+typedef enum source { BY_LOAD, BY_STORE, BY_SDMA, BEFORE_RUN } source;
+
+// A tensor's memory, for the class of a line. In the order of addresses.
+typedef struct extent {
+    int64_t end; // behind it, within the die
+    npu_class class_;
+} extent;
+
 struct npu_memory {
     npu_engine *engine;
+    extent *extents;
+    int extent_count;
     int rank;
     int cores; // of a die
     npu_totals *totals;
@@ -40,34 +53,11 @@ struct npu_memory {
     int crowd;               // readers above which a page is crowded
     double span;             // ns, in which they must come
     // of the access under way
+    source by;
+    npu_class class_; // of a load
     double now;
     int reader; // the core, -1 when nobody reads
 };
-
-// ---- the network ---------------------------------------------------------------------------
-
-void npu_memory_net(const npu_die *die, npu_link *links, npu_path *paths) {
-    links[NPU_LINK_HBM] = (npu_link){"hbm", npu_die_hbm_rate(die)};
-    links[NPU_LINK_L2_READ] = (npu_link){"l2 read", die->l2.read};
-    links[NPU_LINK_L2_WRITE] = (npu_link){"l2 write", die->l2.write};
-    links[NPU_LINK_CROWD] = (npu_link){"crowd", die->hbm.crowd_rate};
-    const int hbm = NPU_LINK_HBM, read = NPU_LINK_L2_READ, write = NPU_LINK_L2_WRITE;
-    const int crowd = NPU_LINK_CROWD;
-    double aic = die->aic.read * die->clock, aiv = die->aiv.read * die->clock;
-    paths[NPU_PATH_AIC_MISS] = (npu_path){"aic miss", {hbm, read}, 2, aic};
-    paths[NPU_PATH_AIC_HIT] = (npu_path){"aic hit", {read}, 1, aic};
-    paths[NPU_PATH_AIC_CROWD] = (npu_path){"aic crowd", {hbm, crowd, read}, 3, aic};
-    paths[NPU_PATH_AIC_QUEUE] = (npu_path){"aic queue", {crowd, read}, 2, aic};
-    paths[NPU_PATH_AIC_WRITE] = (npu_path){"aic write", {write}, 1, die->aic.write * die->clock};
-    paths[NPU_PATH_AIV_MISS] = (npu_path){"aiv miss", {hbm, read}, 2, aiv};
-    paths[NPU_PATH_AIV_HIT] = (npu_path){"aiv hit", {read}, 1, aiv};
-    paths[NPU_PATH_AIV_CROWD] = (npu_path){"aiv crowd", {hbm, crowd, read}, 3, aiv};
-    paths[NPU_PATH_AIV_QUEUE] = (npu_path){"aiv queue", {crowd, read}, 2, aiv};
-    paths[NPU_PATH_AIV_WRITE] = (npu_path){"aiv write", {write}, 1, die->aiv.write * die->clock};
-    paths[NPU_PATH_WRITE_BACK] = (npu_path){"write back", {hbm}, 1, INFINITY};
-    paths[NPU_PATH_SDMA] = (npu_path){"sdma", {hbm}, 1, die->sdma.rate};
-    paths[NPU_PATH_SDMA_SHARED] = (npu_path){"sdma shared", {hbm}, 1, die->sdma.shared};
-}
 
 // An address within its die. It may be that of an image, whose memory stands for this one.
 static int64_t local(int64_t address) {
@@ -105,6 +95,53 @@ static void written_back(void *owner, int64_t bytes) {
     m->totals->hbm_write_bytes += (double)bytes;
 }
 
+// ---- what becomes of lines -----------------------------------------------------------------
+
+static const extent *extent_of(const npu_memory *m, int64_t address) {
+    int low = 0, high = m->extent_count - 1;
+    assert(high >= 0);
+    while (low < high) { // the first that ends behind it
+        int middle = low + (high - low) / 2;
+        if (m->extents[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return &m->extents[low];
+}
+
+// Adds the lines of a page to one figure of their classes.
+static void book(npu_memory *m, int64_t at, uint64_t mask, size_t figure) {
+    while (mask != 0) {
+        int first = __builtin_ctzll(mask);
+        int64_t address = (at * PAGE_LINES + first) * m->line;
+        const extent *e = extent_of(m, address);
+        int64_t lines = (e->end - address + m->line - 1) / m->line;
+        uint64_t here = mask;
+        if (lines < PAGE_LINES - first)
+            here &= (UINT64_C(1) << (first + (lines > 1 ? lines : 1))) - 1;
+        double *to = (double *)(void *)((char *)&m->totals->l2[e->class_] + figure);
+        *to += (double)(__builtin_popcountll(here) * m->line);
+        mask &= ~here;
+    }
+}
+
+static void note_touch(npu_memory *m, page *p, int64_t at, uint64_t mask, uint64_t missing) {
+    if (m->by == BY_LOAD) {
+        uint64_t used = p->warmed & mask;
+        m->totals->l2[m->class_].warmed_used += (double)(__builtin_popcountll(used) * m->line);
+        p->unused &= ~mask;
+        p->warmed &= ~mask;
+    } else if (m->by == BY_STORE) {
+        p->unused |= mask;
+        p->warmed &= ~mask;
+    } else if (m->by == BY_SDMA && missing != 0) {
+        p->unused |= missing;
+        p->warmed |= missing;
+        book(m, at, missing, offsetof(npu_l2_use, warmed));
+    }
+}
+
 static void evict_oldest(npu_memory *m) {
     int32_t at = m->oldest;
     assert(at >= 0);
@@ -112,7 +149,9 @@ static void evict_oldest(npu_memory *m) {
     unlink_page(m, at);
     m->lines -= __builtin_popcountll(p->present);
     int64_t dirty = __builtin_popcountll(p->dirty) * m->line;
-    p->present = p->dirty = 0;
+    if (p->unused != 0)
+        book(m, at, p->unused, offsetof(npu_l2_use, evicted));
+    p->present = p->dirty = p->unused = p->warmed = 0;
     if (dirty > 0)
         npu_engine_flow(m->engine, (double)dirty, npu_memory_engine_path(m, NPU_PATH_WRITE_BACK),
                         written_back, m, dirty);
@@ -174,6 +213,8 @@ static void touch_page(npu_memory *m, int64_t at, uint64_t mask, int64_t rows, b
         while (m->lines > m->capacity && m->oldest != (int32_t)at)
             evict_oldest(m);
     }
+    if (p->unused != 0 || m->by != BY_LOAD)
+        note_touch(m, p, at, mask, missing);
     sum->all += rows;
     sum->fresh += fresh;
     if (late) // once each, like those that are fetched; what shares a line hits
@@ -255,6 +296,7 @@ static void touch_rows(npu_memory *m, int64_t address, const npu_gm *gm, bool di
 
 static lines touch(npu_memory *m, const npu_gm *gm, int reader, bool dirty) {
     lines total = {0};
+    m->by = dirty ? BY_STORE : BY_LOAD;
     m->now = npu_engine_now(m->engine);
     m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++)
@@ -276,9 +318,23 @@ static int64_t missing_lines(const npu_memory *m, int64_t address, int64_t bytes
     return missing;
 }
 
+// A load past L2 uses what is there.
+static void note_run(npu_memory *m, int64_t address, int64_t bytes) {
+    int64_t first = address >> m->shift;
+    int64_t end = ((address + bytes - 1) >> m->shift) + 1;
+    while (first < end) {
+        int64_t at = first / PAGE_LINES, in_page = first % PAGE_LINES;
+        int64_t count = end - first < PAGE_LINES - in_page ? end - first : PAGE_LINES - in_page;
+        if (m->pages[at].unused != 0)
+            note_touch(m, &m->pages[at], at, line_mask(in_page, count), 0);
+        first += count;
+    }
+}
+
 // What a bypassing load finds: what is resident stays as it is, and so does the order of use.
 static lines look(npu_memory *m, const npu_gm *gm, int reader) {
     lines total = {0};
+    m->by = BY_LOAD;
     m->now = npu_engine_now(m->engine);
     m->reader = reader;
     for (int32_t i = 0; i < gm->rows[0]; i++) {
@@ -286,6 +342,7 @@ static lines look(npu_memory *m, const npu_gm *gm, int reader) {
             int64_t start = local(gm->address) + i * gm->stride[0] + j * gm->stride[1];
             int64_t end = start + gm->run - 1;
             int64_t fresh = missing_lines(m, start, gm->run);
+            note_run(m, start, gm->run);
             total.all += (end >> m->shift) - (start >> m->shift) + 1;
             total.sectors += (end >> m->sector_shift) - (start >> m->sector_shift) + 1;
             if (crowded(m, &m->pages[(start >> m->shift) / PAGE_LINES], true))
@@ -297,7 +354,9 @@ static lines look(npu_memory *m, const npu_gm *gm, int reader) {
     return total;
 }
 
-npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, int reader, bool bypass) {
+npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, npu_class class_, int reader,
+                          bool bypass) {
+    m->class_ = class_;
     lines l = bypass ? look(m, gm, reader) : touch(m, gm, reader, false);
     // Of a line that is in L2 the sectors asked for cross to the core. A missing one is fetched
     // whole into L2; a load that bypasses it fetches its sectors only.
@@ -308,6 +367,8 @@ npu_touch npu_memory_load(npu_memory *m, const npu_gm *gm, int reader, bool bypa
                    .crowd = (double)l.crowded * sectors,
                    .late_lines = (double)(l.late * m->line)};
     t.hit = (double)(l.all - l.fresh - (l.late - l.queued_late) - l.queued - l.crowded) * sectors;
+    m->totals->l2[class_].hit += t.hit + t.late + t.queued;
+    m->totals->l2[class_].missed += t.miss + t.crowd;
     m->totals->l2_hit_bytes += t.hit + t.late + t.queued;
     m->totals->l2_miss_bytes += t.miss + t.crowd;
     m->totals->hbm_read_bytes += t.miss + t.crowd;
@@ -327,6 +388,7 @@ void npu_memory_fill(npu_memory *m, int64_t address, int64_t bytes) {
     lines touched = {0};
     m->now = npu_engine_now(m->engine);
     m->reader = -1;
+    m->by = BY_SDMA;
     touch_run(m, local(address), bytes, false, &touched);
 }
 
@@ -344,6 +406,7 @@ int npu_memory_engine_path(const npu_memory *m, npu_memory_path kind) {
 static void warm_up(npu_memory *m, const npu_graph *graph, bool all) {
     lines warmed = {0};
     m->reader = -1;
+    m->by = BEFORE_RUN;
     for (int i = 0; i < graph->tensor_count; i++) {
         const npu_tensor *t = &graph->tensors[i];
         if (t->bytes <= 0 || !(t->in_l2 || (all && t->external)))
@@ -351,6 +414,20 @@ static void warm_up(npu_memory *m, const npu_graph *graph, bool all) {
         for (int64_t at = 0; at < t->bytes && m->lines < m->capacity; at += m->line)
             touch_run(m, local(t->address) + at, 1, false, &warmed);
     }
+}
+
+// Returns where the last tensor ends.
+static int64_t note_extents(npu_memory *m, const npu_graph *graph) {
+    int64_t end = 0;
+    for (int i = 0; i < graph->tensor_count; i++) {
+        const npu_tensor *t = &graph->tensors[i];
+        if (t->bytes <= 0)
+            continue;
+        assert(local(t->address) >= end);
+        end = local(t->address) + t->bytes;
+        m->extents[m->extent_count++] = (extent){end, t->class_};
+    }
+    return end;
 }
 
 npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine *engine, bool warm,
@@ -375,12 +452,12 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
     m->atomic = die->l2.atomic;
     m->capacity = (int64_t)(die->l2.size / die->l2.line);
     m->newest = m->oldest = -1;
-    int64_t end = 0;
-    for (int i = 0; i < graph->tensor_count; i++) {
-        const npu_tensor *t = &graph->tensors[i];
-        if (t->bytes > 0 && local(t->address) + t->bytes > end)
-            end = local(t->address) + t->bytes;
+    m->extents = calloc((size_t)graph->tensor_count + 1, sizeof *m->extents);
+    if (m->extents == NULL) {
+        npu_memory_free(m);
+        return npu_fail_memory(err);
     }
+    int64_t end = note_extents(m, graph);
     m->page_count = end / (m->line * PAGE_LINES) + 1;
     if (m->page_count < INT32_MAX)
         m->pages = calloc((size_t)m->page_count, sizeof *m->pages);
@@ -398,8 +475,10 @@ npu_status npu_memory_new(const npu_die *die, const npu_graph *graph, npu_engine
 }
 
 void npu_memory_free(npu_memory *m) {
-    if (m != NULL)
-        free(m->pages);
+    if (m == NULL)
+        return;
+    free(m->extents);
+    free(m->pages);
     free(m);
 }
 
@@ -408,6 +487,7 @@ void npu_memory_check_invariants(const npu_memory *m) {
     for (int32_t at = m->newest; at >= 0; at = m->pages[at].older) {
         const page *p = &m->pages[at];
         assert(p->present != 0 && (p->dirty & ~p->present) == 0);
+        assert((p->unused & ~p->present) == 0 && (p->warmed & ~p->unused) == 0);
         assert(p->older < 0 || m->pages[p->older].newer == at);
         count += __builtin_popcountll(p->present);
     }

@@ -61,8 +61,9 @@ typedef struct npu_touch {
 
 // Addresses are those of the graph, with the rank in their upper bits; they must be this die's.
 // The missing lines become resident, unless the load bypasses L2. `reader` is the core, one of
-// another die with a number of its own (npu_memory_reader).
-npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, int reader, bool bypass);
+// another die with a number of its own (npu_memory_reader); `class_` is what the bytes count as.
+npu_touch npu_memory_load(npu_memory *memory, const npu_gm *gm, npu_class class_, int reader,
+                          bool bypass);
 // The number as which a core of `rank` reads here.
 int npu_memory_reader(const npu_memory *memory, int rank, int core);
 // The engine's path for a kind of transfer with this memory.

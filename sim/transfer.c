@@ -68,8 +68,8 @@ static double ask_load(core_state *core, npu_pipe which, queued *q, double now) 
     const npu_core_port *port = core->type == NPU_AIC ? &die->aic : &die->aiv;
     pipe_state *p = &core->pipes[which];
     npu_memory *memory = memory_of(core, q);
-    npu_touch t = npu_memory_load(memory, &q->gm, npu_memory_reader(memory, all->rank, core->index),
-                                  q->bypass);
+    npu_touch t = npu_memory_load(memory, &q->gm, npu_core_class(core, q->gm.arg),
+                                  npu_memory_reader(memory, all->rank, core->index), q->bypass);
     double there = 2 * way(core, q); // and back
     double miss = die->l2.miss_latency + there, hit = die->l2.hit_latency + there;
     q->bytes[0] = t.miss;

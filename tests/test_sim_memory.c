@@ -29,7 +29,7 @@ typedef struct found {
 } found;
 
 static void assert_touch(fixture *f, int core, npu_gm region, bool bypass, found want) {
-    npu_touch touch = npu_memory_load(f->memory, &region, core, bypass);
+    npu_touch touch = npu_memory_load(f->memory, &region, NPU_WEIGHT, core, bypass);
     if (touch.hit != want.hit * line || touch.miss != want.miss * line ||
         touch.late != want.late * line || touch.crowd != want.crowd * line ||
         touch.queued != want.queued * line)
@@ -156,7 +156,8 @@ static void lines_on_their_way_are_waited_for(void **state) {
     // Rows that share a line wait for it once.
     assert_touch(f, AIV2, gm_rows(512, 128, 4, 128), false, (found){.late = 0.25, .hit = 0.75});
     npu_gm columns = gm_rows(0, 128, 4, 512);
-    assert_true(npu_memory_load(f->memory, &columns, AIV2, false).late_lines == 4 * line);
+    assert_true(npu_memory_load(f->memory, &columns, NPU_WEIGHT, AIV2, false).late_lines ==
+                4 * line);
     assert_true(f->trace.totals.hbm_read_bytes == 12 * line);
     // What was there before is not on its way, nor what a prefetch has brought.
     npu_memory_fill(f->memory, 64 * 512, 10 * 512);
@@ -213,7 +214,7 @@ static void what_many_read_in_l2_is_queued_for(void **state) {
     // Missing lines are fetched as ever. For the next core these are late and queued for at once.
     assert_touch(f, AIV0, gm(10 * 512, 20 * 512), false, (found){.queued = 10, .miss = 10});
     npu_gm late = gm(10 * 512, 20 * 512);
-    npu_touch touch = npu_memory_load(f->memory, &late, AIV1, false);
+    npu_touch touch = npu_memory_load(f->memory, &late, NPU_WEIGHT, AIV1, false);
     assert_true(touch.queued == 20 * line && touch.late == 0 && touch.late_lines == 20 * line);
     assert_touch(f, AIV2, gm(64 * 512, 512), false, (found){.miss = 1}); // another page
 }
@@ -269,6 +270,33 @@ static void dirty_lines_are_written_back_when_evicted(void **state) {
     assert_load(f, gm(page_bytes, page_bytes), 0, 64);
 }
 
+// Two pages are warmed, of which a load uses half a page before 2 pages of stores evict both; of
+// the stores one page is read in time. x is an activation, as is y.
+static void what_becomes_of_lines_is_counted_by_class(void **state) {
+    fixture *f = *state;
+    make(f, EMPTY(COLD), 2);
+    const npu_l2_use *use = &f->trace.totals.l2[NPU_ACTIVATION];
+    npu_memory_fill(f->memory, 0, 2 * page_bytes);
+    assert_true(use->warmed == 128 * line && use->warmed_used == 0);
+    npu_gm half = {.run = line, .rows = {1, 32}, .stride = {0, line}};
+    npu_memory_load(f->memory, &half, NPU_ACTIVATION, AIV0, false);
+    npu_memory_load(f->memory, &half, NPU_ACTIVATION, AIV1, false); // used already
+    assert_true(use->warmed_used == 32 * line && use->hit == 64 * line);
+    npu_gm stored = {.address = y_address, .run = line, .rows = {1, 64}, .stride = {0, line}};
+    npu_memory_store(f->memory, &stored, false); // page 1 is the older one: evicted unused
+    assert_true(use->evicted == 64 * line);
+    npu_memory_load(f->memory, &stored, NPU_ACTIVATION, AIV0, false);
+    stored.address += page_bytes;
+    npu_memory_store(f->memory, &stored, false); // half of page 0 had been used
+    assert_true(use->evicted == 96 * line);
+    stored.address += page_bytes;
+    npu_memory_store(f->memory, &stored, false); // what was read is no loss
+    assert_true(use->evicted == 96 * line);
+    stored.address += page_bytes;
+    npu_memory_store(f->memory, &stored, false); // but what was not is
+    assert_true(use->evicted == 160 * line && use->warmed == 128 * line && use->missed == 0);
+}
+
 static void warm_tensors_are_there_from_the_start(void **state) {
     fixture *f = *state;
     make(f, EMPTY(WARM), 4096);
@@ -299,6 +327,7 @@ int main(void) {
         TEST(a_bypassing_load_leaves_nothing),
         TEST(each_row_fetches_whole_lines),
         TEST(a_line_is_fetched_once),
+        TEST(what_becomes_of_lines_is_counted_by_class),
         TEST(a_store_leaves_its_lines_in_l2),
         TEST(lines_that_are_filled_are_not_missing),
         TEST(of_lines_in_l2_the_sectors_asked_for_cross),

@@ -171,6 +171,21 @@ static void print_utilisation(FILE *out, const npu_report *report) {
     }
 }
 
+// What L2 did for each class; prefetched and stored lines only where there are any.
+static void print_l2(FILE *out, const npu_totals *totals) {
+    static const char *const classes[] = {"activations", "weights", "cache", "handoff"};
+    _Static_assert(sizeof classes / sizeof *classes == NPU_CLASS_COUNT, "classes");
+    fprintf(out, "\n%-18s %10s %10s %16s %10s %12s\n", "L2 by class", "hit", "missed",
+            "evicted unused", "warmed", "warmed used");
+    for (int i = 0; i < NPU_CLASS_COUNT; i++) {
+        const npu_l2_use *u = &totals->l2[i];
+        if (u->hit + u->missed + u->evicted + u->warmed > 0)
+            fprintf(out, "  %-16s %10s %10s %16s %10s %12s\n", classes[i], bytes_of(u->hit).text,
+                    bytes_of(u->missed).text, bytes_of(u->evicted).text, bytes_of(u->warmed).text,
+                    bytes_of(u->warmed_used).text);
+    }
+}
+
 static void print_class(FILE *out, const char *what, double loaded, double stored) {
     fprintf(out, "  %-16s %10s %10s\n", what, bytes_of(loaded).text, bytes_of(stored).text);
 }
@@ -190,6 +205,7 @@ static void print_work(FILE *out, const npu_totals *totals, double span) {
     if (totals->prefetch_bytes > 0)
         fprintf(out, "  %-16s %10s by SDMA into L2\n", "prefetched",
                 bytes_of((double)totals->prefetch_bytes).text);
+    print_l2(out, totals);
     double padded = (double)totals->mac_padded;
     double valid = (double)totals->mac_valid;
     fprintf(out, "\nCompute\n");

@@ -57,6 +57,14 @@ typedef struct npu_core_info {
     int thread;           // the scheduler that owns it
 } npu_core_info;
 
+// What became of the lines of L2, in bytes of whole lines but for hits and misses.
+typedef struct npu_l2_use {
+    double hit, missed; // by loads, as they cross to the cores
+    double evicted;     // prefetched or stored lines that were evicted before anyone loaded them
+    double warmed;      // brought by SDMA
+    double warmed_used; // of these: loaded before they were evicted; the rest was in vain
+} npu_l2_use;
+
 // What the run moved and computed, counted by the simulator from the ops.
 typedef struct npu_totals {
     int64_t load_bytes[NPU_CLASS_COUNT];
@@ -66,7 +74,8 @@ typedef struct npu_totals {
     int64_t ops;
     int64_t prefetch_bytes;
     // memory system
-    double l2_hit_bytes, l2_miss_bytes; // of whole lines touched by loads
+    double l2_hit_bytes, l2_miss_bytes; // by loads, as they cross to the cores
+    npu_l2_use l2[NPU_CLASS_COUNT];
     double hbm_read_bytes, hbm_write_bytes;
     double hbm_peak, l2_read_peak; // bytes per ns the die could move
     int64_t events;                // engine callbacks
