@@ -59,6 +59,25 @@ npu_status npu_capture_kind(npu_capture *capture, const char *name, int *kind, n
     return status;
 }
 
+bool npu_capture_outer(const npu_capture *capture, int kind) {
+    static const char *const inner[] = {"resolve",       "dummy_task",    "predicated_skip",
+                                        "drain_prepare", "drain_publish", "resolve_standalone"};
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
+        if (strcmp(capture->kinds[kind], inner[i]) == 0)
+            return false;
+    return true;
+}
+
+int npu_capture_clusters(const npu_capture *capture) {
+    int aics = 0;
+    while (aics < capture->core_count && capture->cores[aics].type == NPU_AIC)
+        aics++;
+    for (int core = aics; core < capture->core_count; core++)
+        if (capture->cores[core].type != NPU_AIV)
+            return 0;
+    return capture->core_count == 3 * aics ? aics : 0;
+}
+
 npu_status npu_capture_cores(npu_capture *capture, int count, npu_error *err) {
     npu_status status = npu_grow((void **)&capture->cores, &capture->core_capacity, count,
                                  sizeof *capture->cores, err);

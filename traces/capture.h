@@ -121,6 +121,12 @@ typedef struct npu_capture {
     npu_arena arena;
 } npu_capture;
 
+// Does a kind of record exclude the other such kinds in time, on one thread? Not so what lies
+// inside another, and markers.
+bool npu_capture_outer(const npu_capture *capture, int kind);
+// The number of AICs when the cores are N AICs and then 2 N AIVs, else 0.
+int npu_capture_clusters(const npu_capture *capture);
+
 // Names and defaults of an empty capture. Free it in any case.
 npu_status npu_capture_begin(npu_capture *capture, const char *path, npu_error *err);
 void npu_capture_free(npu_capture *capture);
