@@ -40,6 +40,8 @@ struct npu_json {
     int count, capacity, next;
     char *text;
     int text_count, text_capacity;
+    char *key; // the last one, which must outlive the piece it stood in
+    int key_capacity;
 };
 
 // ---- the queue -----------------------------------------------------------------------------
@@ -275,6 +277,7 @@ void npu_json_close(npu_json *j) {
     fclose(j->file);
     free(j->tokens);
     free(j->text);
+    free(j->key);
     free(j->name);
     free(j);
 }
@@ -349,8 +352,16 @@ npu_status npu_json_enter(npu_json *j, npu_json_kind kind, const char *what) {
 npu_status npu_json_key(npu_json *j, const char **key) {
     npu_json_token t = take(j);
     assert(j->status != NPU_OK || t.kind == NPU_JSON_KEY || t.kind == NPU_JSON_MAP_END);
-    *key = t.kind == NPU_JSON_KEY ? t.text : NULL;
-    return j->status;
+    *key = NULL;
+    if (t.kind != NPU_JSON_KEY)
+        return j->status;
+    if (npu_grow((void **)&j->key, &j->key_capacity, (int)t.length + 1, 1, j->err) != NPU_OK) {
+        j->status = NPU_NO_MEMORY;
+        return j->status;
+    }
+    memcpy(j->key, t.text, t.length + 1);
+    *key = j->key;
+    return NPU_OK;
 }
 
 npu_status npu_json_more(npu_json *j, bool *more) {

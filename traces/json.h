@@ -60,7 +60,7 @@ npu_status npu_json_next(npu_json *json, npu_json_token *token);
 npu_status npu_json_peek(npu_json *json, npu_json_kind *kind);
 // Enters a map or a list: "WHAT must be a list" when something else comes.
 npu_status npu_json_enter(npu_json *json, npu_json_kind kind, const char *what);
-// Inside a map: the next key, or NULL at its end. Valid until the next call.
+// Inside a map: the next key, or NULL at its end. Valid until the next key is asked for.
 npu_status npu_json_key(npu_json *json, const char **key);
 // Inside a list, or between the values of NPU_JSON_LINES: is there another item? The end is
 // passed.

@@ -29,14 +29,14 @@ typedef struct npu_name_map {
 } npu_name_map;
 
 // Free *map in any case. NPU_BAD_INPUT with file:line:col when it is no such file.
-npu_status npu_names_read(const char *path, npu_name_map *map, npu_error *err);
+npu_status npu_name_map_read(const char *path, npu_name_map *map, npu_error *err);
 // The same from JSON that has been opened with `err`.
-npu_status npu_names_read_json(npu_json *json, npu_name_map *map, npu_error *err);
-void npu_names_free(npu_name_map *map);
-// For makers of a map: adds a name; npu_names_sort when all are there.
-npu_status npu_names_add(npu_name_map *map, int64_t id, const char *text, npu_error *err);
-void npu_names_sort(npu_name_map *map);
+npu_status npu_name_map_read_json(npu_json *json, npu_name_map *map, npu_error *err);
+void npu_name_map_free(npu_name_map *map);
+// For makers of a map: adds a name; npu_name_map_sort when all are there.
+npu_status npu_name_map_add(npu_name_map *map, int64_t id, const char *text, npu_error *err);
+void npu_name_map_sort(npu_name_map *map);
 // NULL: it has no name.
-const char *npu_names_find(const npu_name_map *map, int64_t id);
+const char *npu_name_map_find(const npu_name_map *map, int64_t id);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include "names.h"
 
-void npu_names_free(npu_name_map *map) {
+void npu_name_map_free(npu_name_map *map) {
     free(map->names);
     npu_arena_free(&map->arena);
     *map = (npu_name_map){0};
 }
 
-npu_status npu_names_add(npu_name_map *map, int64_t id, const char *text, npu_error *err) {
+npu_status npu_name_map_add(npu_name_map *map, int64_t id, const char *text, npu_error *err) {
     const char *kept = npu_arena_text(&map->arena, text, strlen(text));
     if (kept == NULL)
         return npu_fail_memory(err);
@@ -26,12 +26,12 @@ static int compare_names(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-void npu_names_sort(npu_name_map *map) {
+void npu_name_map_sort(npu_name_map *map) {
     if (map->count > 0)
         qsort(map->names, (size_t)map->count, sizeof *map->names, compare_names);
 }
 
-const char *npu_names_find(const npu_name_map *map, int64_t id) {
+const char *npu_name_map_find(const npu_name_map *map, int64_t id) {
     npu_name wanted = {.id = id};
     const npu_name *found = map->count > 0 ? bsearch(&wanted, map->names, (size_t)map->count,
                                                      sizeof wanted, compare_names)
@@ -49,7 +49,7 @@ static npu_status read_names(npu_json *json, npu_name_map *map, npu_error *err) 
             return npu_json_refuse(json, "'%.40s' is no id of a function", key);
         status = npu_json_string(json, "the name of a function", &text);
         if (status == NPU_OK)
-            status = npu_names_add(map, (int64_t)id.value, text, err);
+            status = npu_name_map_add(map, (int64_t)id.value, text, err);
     }
     return status;
 }
@@ -68,7 +68,7 @@ static npu_status read_orchestrator(npu_json *json, npu_name_map *map) {
     return status;
 }
 
-npu_status npu_names_read_json(npu_json *json, npu_name_map *map, npu_error *err) {
+npu_status npu_name_map_read_json(npu_json *json, npu_name_map *map, npu_error *err) {
     const char *key;
     *map = (npu_name_map){0};
     npu_status status = npu_json_enter(json, NPU_JSON_MAP, "the file");
@@ -80,16 +80,16 @@ npu_status npu_names_read_json(npu_json *json, npu_name_map *map, npu_error *err
         else
             status = npu_json_skip(json);
     }
-    npu_names_sort(map);
+    npu_name_map_sort(map);
     return status == NPU_OK ? npu_json_end(json) : status;
 }
 
-npu_status npu_names_read(const char *path, npu_name_map *map, npu_error *err) {
+npu_status npu_name_map_read(const char *path, npu_name_map *map, npu_error *err) {
     npu_json *json;
     *map = (npu_name_map){0};
     npu_status status = npu_json_open(path, NPU_JSON_ONE, &json, err);
     if (status == NPU_OK)
-        status = npu_names_read_json(json, map, err);
+        status = npu_name_map_read_json(json, map, err);
     npu_json_close(json);
     return status;
 }
