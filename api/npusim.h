@@ -60,6 +60,17 @@ npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_e
 // Draws <folder>/swimlane.png (by gnuplot) from the swimlane files in `folder`.
 npu_status npusim_plot(const char *folder, npu_error *err);
 
+typedef struct npusim_convert_options {
+    const char *path; // folder of a capture or of a run, or one file of it
+    const char *to;   // "g1", "g2", "g3", "perfetto"; NULL: only read and report
+    const char *out;  // folder for the files; needed with `to`
+} npusim_convert_options;
+
+// Reads captures of a device, or the files of runs, checks them by the runtime's rules, prints what
+// was found to `report` (may be NULL), and writes them again in another form. All files appear
+// when all are complete. A broken rule is counted and told, and is no failure.
+npu_status npusim_convert(const npusim_convert_options *options, FILE *report, npu_error *err);
+
 typedef struct npusim_validate_options {
     const char *const *files; // of cases (docs/validation.md)
     int file_count;           // 0: all in the folder `validation` of the configs

@@ -2,7 +2,6 @@
 #include "capture.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,23 +170,6 @@ npu_status npu_capture_join(npu_capture *capture, npu_error *err) {
     }
     free(keys);
     return NPU_OK;
-}
-
-// ---- ids -----------------------------------------------------------------------------------
-
-const char *npu_task_label(uint64_t id, bool host_graph, char *buf, int size) {
-    unsigned long space = (unsigned long)(id >> 62);
-    unsigned long parent = (unsigned long)(id >> 32 & 0xfffff);
-    unsigned long local = (unsigned long)(id & 0xffffffff);
-    if (host_graph && space == 1)
-        snprintf(buf, (size_t)size, "g%lut%lu", parent, local);
-    else if (host_graph && space != 3)
-        snprintf(buf, (size_t)size, "%c%lu", space == 0 ? 't' : 'p', local);
-    else if (id >> 40 != 0) // no id that the runtime would make
-        snprintf(buf, (size_t)size, "%llu", (unsigned long long)id);
-    else
-        snprintf(buf, (size_t)size, "r%lut%lu", parent & 0xff, local);
-    return buf;
 }
 
 bool npu_capture_host_graph(const npu_capture *capture) {

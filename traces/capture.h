@@ -145,9 +145,7 @@ const char *npu_capture_usual_runtime(const npu_capture *capture);
 npu_status npu_capture_cores(npu_capture *capture, int count, npu_error *err);
 npu_status npu_capture_streams(npu_capture *capture, int count, npu_error *err);
 
-// An id as the runtime shows it, into buf: "r1t7" (ring and number), or with the ids of a host
-// graph "t7", "g3t7", "p7". Returns buf.
-const char *npu_task_label(uint64_t id, bool host_graph, char *buf, int size);
-bool npu_capture_host_graph(const npu_capture *capture); // are its ids of that kind?
+// Are its ids those of a graph that the host built?
+bool npu_capture_host_graph(const npu_capture *capture);
 
 #endif

@@ -76,6 +76,8 @@ npu_status npu_deps_read(const char *path, npu_deps *deps, npu_error *err);
 // The same from JSON that has been opened with `err`.
 npu_status npu_deps_read_json(npu_json *json, npu_deps *deps, npu_error *err);
 void npu_deps_free(npu_deps *deps);
+// Writes tasks and edges without arguments and tensors: for a graph that is read from arrows.
+npu_status npu_deps_write_captured(FILE *out, const npu_deps *deps, npu_error *err);
 
 // The (first) task with this id, or -1.
 int npu_deps_find(const npu_deps *deps, uint64_t id);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A captured graph's tasks by their ids, and its circles.
+// A captured graph's tasks by their ids, its circles, and writing it again.
 #include <assert.h>
 #include <stdlib.h>
 
 #include "deps.h"
+#include "emit.h"
 
 void npu_deps_free(npu_deps *deps) {
     free(deps->tasks);
@@ -149,4 +150,35 @@ npu_status npu_deps_circle(const npu_deps *deps, int *task, npu_error *err) {
     free(left);
     free(queue);
     return status;
+}
+
+// ---- writing -------------------------------------------------------------------------------
+
+npu_status npu_deps_write_captured(FILE *out, const npu_deps *deps, npu_error *err) {
+    npu_emit emit = {.out = out, .err = err};
+    npu_emit_list(&emit, "{\"tasks\":[");
+    for (int i = 0; i < deps->task_count; i++) {
+        const npu_dep_task *task = &deps->tasks[i];
+        npu_emit_line(&emit,
+                      "\n{\"task_id\":\"%s\",\"scope\":\"%s\",\"early_dispatch\":%s,"
+                      "\"kernel_ids\":[%d,%d,%d],\"args\":[]}",
+                      npu_u64(task->id).text, task->manual ? "manual" : "auto",
+                      task->early ? "true" : "false", task->kernel_ids[0], task->kernel_ids[1],
+                      task->kernel_ids[2]);
+    }
+    npu_emit_list(&emit, "],\n\"tensors\":[],\n\"edges\":[");
+    for (int i = 0; i < deps->edge_count; i++) {
+        const npu_dep_edge *edge = &deps->edges[i];
+        npu_emit_line(
+            &emit,
+            "\n{\"pred\":\"%s\",\"succ\":\"%s\",\"arg\":%d,\"source\":\"%s\",\"flags\":[%s]}",
+            npu_u64(edge->pred).text, npu_u64(edge->succ).text, edge->arg,
+            npu_dep_source_names[edge->source],
+            edge->wait && edge->retain ? "\"wait\",\"retain\""
+            : edge->wait               ? "\"wait\""
+            : edge->retain             ? "\"retain\""
+                                       : "");
+    }
+    npu_emit_text(&emit, "]}\n");
+    return npu_emit_done(&emit);
 }

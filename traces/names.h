@@ -16,14 +16,14 @@ const char *npu_func_name(const npu_func *func, npu_engine_type core, char *buf,
 
 // ---- what a captured file holds -------------------------------------------------------------
 
-typedef struct npu_name { // of a func_id
+typedef struct npu_name_entry { // of a func_id
     int64_t id;
     const char *text;
-} npu_name;
+} npu_name_entry;
 
 typedef struct npu_name_map {
     const char *orchestrator; // NULL: not said
-    npu_name *names;          // sorted by id
+    npu_name_entry *names;    // sorted by id
     int count, capacity;
     npu_arena arena;
 } npu_name_map;
@@ -33,6 +33,7 @@ npu_status npu_name_map_read(const char *path, npu_name_map *map, npu_error *err
 // The same from JSON that has been opened with `err`.
 npu_status npu_name_map_read_json(npu_json *json, npu_name_map *map, npu_error *err);
 void npu_name_map_free(npu_name_map *map);
+npu_status npu_name_map_write(FILE *out, const npu_name_map *map, npu_error *err);
 // For makers of a map: adds a name; npu_name_map_sort when all are there.
 npu_status npu_name_map_add(npu_name_map *map, int64_t id, const char *text, npu_error *err);
 void npu_name_map_sort(npu_name_map *map);

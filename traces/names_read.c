@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit.h"
 #include "names.h"
 
 void npu_name_map_free(npu_name_map *map) {
@@ -16,13 +17,13 @@ npu_status npu_name_map_add(npu_name_map *map, int64_t id, const char *text, npu
         return npu_fail_memory(err);
     npu_status status = NPU_GROW(map, names, count, capacity, err);
     if (status == NPU_OK)
-        map->names[map->count++] = (npu_name){id, kept};
+        map->names[map->count++] = (npu_name_entry){id, kept};
     return status;
 }
 
 static int compare_names(const void *a, const void *b) {
-    int64_t x = ((const npu_name *)a)->id;
-    int64_t y = ((const npu_name *)b)->id;
+    int64_t x = ((const npu_name_entry *)a)->id;
+    int64_t y = ((const npu_name_entry *)b)->id;
     return x < y ? -1 : x > y;
 }
 
@@ -32,10 +33,10 @@ void npu_name_map_sort(npu_name_map *map) {
 }
 
 const char *npu_name_map_find(const npu_name_map *map, int64_t id) {
-    npu_name wanted = {.id = id};
-    const npu_name *found = map->count > 0 ? bsearch(&wanted, map->names, (size_t)map->count,
-                                                     sizeof wanted, compare_names)
-                                           : NULL;
+    npu_name_entry wanted = {.id = id};
+    const npu_name_entry *found = map->count > 0 ? bsearch(&wanted, map->names, (size_t)map->count,
+                                                           sizeof wanted, compare_names)
+                                                 : NULL;
     return found != NULL ? found->text : NULL;
 }
 
@@ -92,4 +93,19 @@ npu_status npu_name_map_read(const char *path, npu_name_map *map, npu_error *err
         status = npu_name_map_read_json(json, map, err);
     npu_json_close(json);
     return status;
+}
+
+npu_status npu_name_map_write(FILE *out, const npu_name_map *map, npu_error *err) {
+    npu_emit emit = {.out = out, .flags = JSON_EMBED, .err = err};
+    npu_emit_text(&emit, "{");
+    npu_emit_item(&emit, "\n  ", json_pack("{s:i}", "level", 2));
+    npu_emit_item(&emit, "\n  ", json_pack("{s:s?}", "orchestrator_name", map->orchestrator));
+    npu_emit_list(&emit, ",\n  \"callable_id_to_name\": {");
+    for (int i = 0; i < map->count; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "%lld", (long long)map->names[i].id);
+        npu_emit_item(&emit, "\n    ", json_pack("{s:s}", id, map->names[i].text));
+    }
+    npu_emit_text(&emit, emit.more ? "\n  }\n}\n" : "}\n}\n");
+    return npu_emit_done(&emit);
 }
