@@ -301,6 +301,8 @@ static npu_pos last_place(const npu_json *j) {
         length = last->shown.length + 2;
     else if (last->shown.text != NULL)
         length = last->shown.length;
+    else if (kind == NPU_JSON_NULL || kind == NPU_JSON_BOOL)
+        length = kind == NPU_JSON_NULL || last->shown.truth ? 4 : 5;
     return place(j, last->end > length ? last->end - length : 0);
 }
 
