@@ -174,10 +174,10 @@ static void report_run(FILE *out, const npu_capture_files *files, const npu_run_
     report_span(out, c);
     fprintf(out, "\n");
     if (c->legacy_records > 0)
-        fprintf(out, "  %lld records of older kinds without work (scan, poll, idle) left out\n",
+        fprintf(out, "  left out: older records without work (scan, poll, idle), %lld\n",
                 (long long)c->legacy_records);
     if (c->ignored_keys > 0)
-        fprintf(out, "  %lld keys of the file are not known and left out\n",
+        fprintf(out, "  left out: keys of the file that are not known, %lld\n",
                 (long long)c->ignored_keys);
     if (run->has_deps)
         report_graph(out, &run->deps);
