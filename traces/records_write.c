@@ -116,8 +116,8 @@ static void emit_core_rows(writer *w) {
 static void emit_cpu_rows(writer *w) {
     static const char *const heads[] = {
         [NPU_G1] = "  \"aicpu_tasks\": [",
-        [NPU_G2] = "  \"scheduler_tasks\": {\"schema_version\": 1, \"producer\": \"aicpu\", "
-                   "\"records\": [",
+        [NPU_G2] = ("  \"scheduler_tasks\": {\"schema_version\": 1, \"producer\": \"aicpu\", "
+                    "\"records\": ["),
         [NPU_G3] = "  \"scheduler_tasks\": {\"producer\": \"aicpu\", \"records\": [",
     };
     npu_emit_list(&w->emit, heads[w->generation]);
