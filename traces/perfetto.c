@@ -365,8 +365,11 @@ static void earlier(double ns, double *least) {
 // Ticks of the smallest stamp that the level shows.
 static int64_t find_origin(const npu_trace *trace, int level) {
     double least = -1;
-    for (int i = 0; i < trace->row_count; i++)
-        earlier(level >= 2 ? trace->rows[i].dispatch : trace->rows[i].receive, &least);
+    for (int i = 0; i < trace->row_count; i++) {
+        earlier(trace->rows[i].receive, &least); // a capture's may come before its dispatch
+        if (level >= 2)
+            earlier(trace->rows[i].dispatch, &least);
+    }
     for (int i = 0; i < trace->phase_count && level >= 3; i++)
         earlier(trace->phases[i].start, &least);
     for (int i = 0; i < trace->submit_count && level >= 4; i++)
