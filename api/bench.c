@@ -29,7 +29,7 @@ static npu_status once(const npusim_input *input, figures *f, npu_error *err) {
     double begin = now();
     npu_status status = npu_context_open(&context, input, err);
     double loaded = now();
-    npu_sim_options options = {context.engine, input->l2_warm};
+    npu_sim_options options = {.engine = context.engine, .l2_warm = input->l2_warm};
     if (!status)
         status = npu_simulate(&context.graph, &context.die, &options, &result, err);
     double end = now();

@@ -72,7 +72,7 @@ static npu_status write_files(const run *r, npu_out *out, npu_error *err) {
 // ---- the run -------------------------------------------------------------------------------
 
 static npu_status simulate(run *r, npu_error *err) {
-    npu_sim_options options = {r->context.engine, r->options->input.l2_warm};
+    npu_sim_options options = {.engine = r->context.engine, .l2_warm = r->options->input.l2_warm};
     npu_status status = npu_simulate(&r->context.graph, &r->context.die, &options, &r->result, err);
     if (!status)
         status = npu_metrics_make(&r->result.trace, &r->context.graph, r->result.thread_busy,

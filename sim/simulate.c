@@ -15,19 +15,35 @@ typedef struct simulation {
     npu_memory *memory;
     npu_sdma *sdma;
     npu_cores *cores;
-    npu_aicpu *aicpu; // one of these two dispatches
+    npu_aicpu *aicpu; // one of these three dispatches
     npu_launch *launch;
+    npu_pinned *pinned;
+    const npu_sim_times *times;
+    const npu_trace *trace;
 } simulation;
+
+static void block_done(void *owner, int core);
+
+static void time_over(void *owner, int64_t core) {
+    block_done(owner, (int)core);
+}
 
 static void start_block(void *owner, int row) {
     simulation *sim = owner;
-    npu_cores_start(sim->cores, row);
+    const npu_row *at = &sim->trace->rows[row];
+    double known = sim->times != NULL ? sim->times->of(sim->times->owner, at) : -1;
+    if (known >= 0)
+        npu_engine_delay(sim->engine, known, time_over, sim, at->core);
+    else
+        npu_cores_start(sim->cores, row);
 }
 
 static void block_done(void *owner, int core) {
     simulation *sim = owner;
     if (sim->launch != NULL)
         npu_launch_done(sim->launch, core);
+    else if (sim->pinned != NULL)
+        npu_pinned_done(sim->pinned, core);
     else
         npu_aicpu_done(sim->aicpu, core);
 }
@@ -56,6 +72,9 @@ static npu_status build(simulation *sim, const npu_graph *graph, const npu_die *
         return status;
     if (graph->operators)
         return npu_launch_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->launch, err);
+    if (options->pins != NULL)
+        return npu_pinned_new(die, graph, sim->engine, &aicpu_hooks, options->pins,
+                              options->pin_count, trace, &sim->pinned, err);
     return npu_aicpu_new(die, graph, sim->engine, &aicpu_hooks, trace, &sim->aicpu, err);
 }
 
@@ -84,12 +103,14 @@ static void collect(simulation *sim, const npu_die *die, const npu_engine_stats 
 
 npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_sim_options *options,
                         npu_sim_result *result, npu_error *err) {
-    simulation sim = {0};
+    simulation sim = {.times = options->times, .trace = &result->trace};
     *result = (npu_sim_result){0};
     npu_status status = build(&sim, graph, die, options, &result->trace, err);
     if (!status) {
         if (sim.launch != NULL)
             npu_launch_begin(sim.launch);
+        else if (sim.pinned != NULL)
+            npu_pinned_begin(sim.pinned);
         else
             npu_aicpu_begin(sim.aicpu);
         status = npu_engine_run(sim.engine, err);
@@ -98,14 +119,16 @@ npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_si
     if (!status)
         status = npu_cores_result(sim.cores, err);
     if (!status)
-        status = sim.launch != NULL ? npu_launch_result(sim.launch, err)
-                                    : npu_aicpu_result(sim.aicpu, err);
+        status = sim.launch != NULL   ? npu_launch_result(sim.launch, err)
+                 : sim.pinned != NULL ? npu_pinned_result(sim.pinned, err)
+                                      : npu_aicpu_result(sim.aicpu, err);
     if (!status) {
         collect(&sim, die, npu_engine_get_stats(sim.engine), result);
         npu_memory_check_invariants(sim.memory);
         npu_trace_check_invariants(&result->trace, graph);
     }
     npu_launch_free(sim.launch);
+    npu_pinned_free(sim.pinned);
     npu_aicpu_free(sim.aicpu);
     npu_cores_free(sim.cores);
     npu_sdma_free(sim.sdma);

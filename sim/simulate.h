@@ -6,13 +6,25 @@
 #include "die.h"
 #include "engine.h"
 #include "graph.h"
+#include "pinned.h"
 #include "trace.h"
 
 enum { NPU_MAX_THREADS = 9 }; // the orchestrator and at most 8 schedulers
 
+// Kernel times that are known instead of modelled.
+typedef struct npu_sim_times {
+    // ns of the kernel body of a row, of which core, task and block are filled; below 0: by its
+    // task's tile program.
+    double (*of)(const void *owner, const npu_row *row);
+    const void *owner;
+} npu_sim_times;
+
 typedef struct npu_sim_options {
     npu_engine_kind engine;
-    bool l2_warm; // external tensors start in L2
+    bool l2_warm;               // external tensors start in L2
+    const npu_sim_times *times; // NULL: every task has a tile program
+    const npu_pin *pins;        // where and in which order blocks run (pinned.h); NULL: dispatched
+    int pin_count;
 } npu_sim_options;
 
 typedef struct npu_sim_result {

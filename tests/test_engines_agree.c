@@ -124,7 +124,7 @@ static npu_status simulate(const graph_file *file, const variant *v, npu_engine_
     npu_die die = {0};
     npu_graph graph = {0};
     npu_graph_options loading = {NPUSIM_SOURCE "/configs/kernels", v->sets, 0};
-    npu_sim_options options = {engine, v->warm};
+    npu_sim_options options = {.engine = engine, .l2_warm = v->warm};
     *result = (npu_sim_result){0};
     while (v->sets[loading.set_count] != NULL)
         loading.set_count++;

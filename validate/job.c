@@ -118,7 +118,7 @@ npu_status npu_job_simulate(const npu_cases *cases, int job, const npu_graph *gr
                             npu_error *err) {
     assert(job >= 0 && job < cases->job_count && values != NULL);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
-    npu_sim_options options = {engine, v->l2_warm};
+    npu_sim_options options = {.engine = engine, .l2_warm = v->l2_warm};
     npu_sim_result result = {0};
     npu_error error = {{0}};
     npu_walls walls;
