@@ -6,8 +6,13 @@
 #include "replay_impl.h"
 #include "units.h"
 
+// What a swimlane file would say: whole ticks of `hz`, rounded down. A captured stamp is one.
+static double tick(double ns, double hz) {
+    return floor(ns * hz / 1e9 + 1e-6) * 1e9 / hz;
+}
+
 // First start of each task, from the first dispatch of all, ns; below 0: it has no rows.
-static double *first_starts(const npu_trace *trace, int tasks, double *span) {
+static double *first_starts(const npu_trace *trace, int tasks, double hz, double *span) {
     double *starts = malloc(((size_t)tasks + 1) * sizeof *starts);
     double first = INFINITY, last = 0;
     for (int t = 0; t < tasks && starts != NULL; t++)
@@ -17,20 +22,21 @@ static double *first_starts(const npu_trace *trace, int tasks, double *span) {
         first = row->dispatch < first ? row->dispatch : first;
         last = row->finish > last ? row->finish : last;
         if (starts[row->task] < 0) // rows are sorted by start
-            starts[row->task] = row->start;
+            starts[row->task] = tick(row->start, hz);
     }
+    first = tick(first, hz);
     for (int t = 0; t < tasks && starts != NULL; t++)
         starts[t] = starts[t] >= first ? starts[t] - first : starts[t];
-    *span = last > first ? last - first : 0;
+    *span = last > first ? tick(last, hz) - first : 0;
     return starts;
 }
 
-static void sum_rows(const npu_trace *trace, const npu_graph *graph, bool modelled,
+static void sum_rows(const npu_trace *trace, const npu_graph *graph, double hz, bool modelled,
                      npu_replay_kernel *kernels) {
     for (int i = 0; i < trace->row_count; i++) {
         const npu_row *row = &trace->rows[i];
         npu_replay_kernel *kernel = &kernels[graph->tasks[row->task].func];
-        double time = row->end - row->start;
+        double time = tick(row->end, hz) - tick(row->start, hz);
         *(modelled ? &kernel->modelled_total : &kernel->measured_total) += time;
         *(modelled ? &kernel->modelled_mean : &kernel->measured_mean) += 1; // counts, for now
     }
@@ -66,11 +72,12 @@ static int sort_errors(const npu_graph *graph, const double *measured, const dou
 static void fill(const npu_scene *scene, npu_replay *replay, const double *measured,
                  const double *modelled, double *errors) {
     const npu_graph *graph = &replay->graph;
+    double hz = scene->trace.clock_hz;
     int count = sort_errors(graph, measured, modelled, -1, errors);
     replay->start_median = quantile(errors, count, 0.5);
     replay->start_p90 = quantile(errors, count, 0.9);
-    sum_rows(&scene->trace, graph, false, replay->kernels);
-    sum_rows(&replay->result.trace, graph, true, replay->kernels);
+    sum_rows(&scene->trace, graph, hz, false, replay->kernels);
+    sum_rows(&replay->result.trace, graph, hz, true, replay->kernels);
     for (int t = 0; t < graph->task_count; t++) {
         if (graph->tasks[t].func < 0)
             continue;
@@ -95,8 +102,9 @@ static void fill(const npu_scene *scene, npu_replay *replay, const double *measu
 
 npu_status npu_replay_compare(const npu_scene *scene, npu_replay *replay, npu_error *err) {
     int tasks = replay->graph.task_count;
-    double *measured = first_starts(&scene->trace, tasks, &replay->measured);
-    double *modelled = first_starts(&replay->result.trace, tasks, &replay->modelled);
+    double *measured = first_starts(&scene->trace, tasks, scene->trace.clock_hz, &replay->measured);
+    double *modelled =
+        first_starts(&replay->result.trace, tasks, scene->trace.clock_hz, &replay->modelled);
     double *errors = malloc(((size_t)tasks + 1) * sizeof *errors);
     replay->kernels = calloc((size_t)replay->graph.func_count + 1, sizeof *replay->kernels);
     bool room = measured != NULL && modelled != NULL && errors != NULL && replay->kernels != NULL;

@@ -8,18 +8,22 @@
 
 typedef struct pinned_task {
     int live; // producers that are not complete
-    int left; // rows that have not ended
+    int left; // rows that were not seen to finish
     bool submitted, ready, complete;
-    double sent; // ready: when its register writes are out
 } pinned_task;
 
 typedef struct pinned_core {
-    int next; // place in npu_pinned.by_core
-    int row;  // the row that it works on, -1: none
+    int next;    // place in npu_pinned.by_core
+    int held;    // tokens not seen to finish: at most two
+    int row;     // that the core works on, -1: none
+    int pending; // that it holds behind that one, -1: none
     uint32_t tokens;
-    double free;      // when it wrote FIN of the row before
-    double finish[2]; // of the last two rows
 } pinned_core;
+
+typedef struct pinned_thread { // a scheduler: it does one thing after the other
+    double free;               // when it is done with all that it was asked for
+    int running;               // its cores that hold a token
+} pinned_thread;
 
 struct npu_pinned {
     const npu_die *die;
@@ -32,6 +36,7 @@ struct npu_pinned {
     npu_groups succs;            // edges by producer
     pinned_task *tasks;
     pinned_core *cores;
+    pinned_thread threads[NPU_MAX_SCHEDULERS];
     int completed;
     double submit_start;
     npu_status status;
@@ -47,22 +52,49 @@ static void fail(npu_pinned *p, npu_status status) {
     npu_engine_stop(p->engine);
 }
 
-// ---- cores ---------------------------------------------------------------------------------
-
-static void start_event(void *owner, int64_t core) {
-    npu_pinned *p = owner;
-    p->hooks.start(p->hooks.owner, p->cores[core].row);
-}
-
 static double later(double a, double b) {
     return a > b ? a : b;
 }
 
-// Takes up the core's next block when the core is free and the block's task is ready. A third
-// token finds no slot before the first is seen to be finished.
+static pinned_thread *thread_of(npu_pinned *p, int core) {
+    return &p->threads[p->trace->cores[core].thread];
+}
+
+// ns from now until a scheduler has done something that costs `cost`.
+static double spend(const npu_pinned *p, pinned_thread *thread, double cost) {
+    thread->free = later(thread->free, now(p)) + cost;
+    return thread->free - now(p);
+}
+
+// ---- cores ---------------------------------------------------------------------------------
+
+static void start_event(void *owner, int64_t row) {
+    npu_pinned *p = owner;
+    p->trace->rows[row].start = now(p);
+    p->hooks.start(p->hooks.owner, (int)row);
+}
+
+static void pick_up(npu_pinned *p, int row) {
+    npu_row *taken = &p->trace->rows[row];
+    p->cores[taken->core].row = row;
+    taken->receive = now(p);
+    double setup = p->die->aicpu.setup + (taken->reg_task_id == 1 ? p->die->aicpu.cold : 0);
+    npu_engine_delay(p->engine, setup, start_event, p, row);
+}
+
+static void token_event(void *owner, int64_t row) {
+    npu_pinned *p = owner;
+    pinned_core *core = &p->cores[p->trace->rows[row].core];
+    if (core->row < 0)
+        pick_up(p, (int)row);
+    else
+        core->pending = (int)row;
+}
+
+// Sends the core's next block when its task is ready and one of the core's two slots is free.
 static void try_core(npu_pinned *p, int index) {
     pinned_core *core = &p->cores[index];
-    if (core->row >= 0 || core->next == p->by_core.first[index + 1])
+    if (core->held == 2 || core->next == p->by_core.first[index + 1])
         return;
     const npu_pin *pin = &p->pins[p->by_core.items[core->next]];
     if (!p->tasks[pin->task].ready)
@@ -72,42 +104,38 @@ static void try_core(npu_pinned *p, int index) {
         fail(p, status);
         return;
     }
-    double dispatch = later(p->tasks[pin->task].sent, core->finish[0]);
-    double receive = later(dispatch + p->die->aicpu.propagation, core->free);
-    double start = receive + p->die->aicpu.setup + (core->tokens == 0 ? p->die->aicpu.cold : 0);
+    bool follows = p->graph->tasks[pin->task].engine == NPU_MIX &&
+                   p->trace->cores[index].type == NPU_AIV; // a MIX block has one payload
+    pinned_thread *thread = thread_of(p, index);
+    double cost = follows ? p->die->aicpu.write
+                          : p->die->aicpu.pop + p->die->aicpu.payload + p->die->aicpu.barrier +
+                                p->die->aicpu.write;
+    double sent = spend(p, thread, cost);
+    thread->running += core->held++ == 0;
     core->next++;
-    core->row = p->trace->row_count++;
-    p->trace->rows[core->row] = (npu_row){.core = index,
-                                          .task = pin->task,
-                                          .block = pin->block,
-                                          .reg_task_id = ++core->tokens,
-                                          .dispatch = dispatch,
-                                          .receive = receive,
-                                          .start = start};
-    npu_engine_delay(p->engine, start - now(p), start_event, p, index);
+    int row = p->trace->row_count++;
+    p->trace->rows[row] = (npu_row){.core = index,
+                                    .task = pin->task,
+                                    .block = pin->block,
+                                    .reg_task_id = ++core->tokens,
+                                    .dispatch = now(p) + sent};
+    npu_engine_delay(p->engine, sent + p->die->aicpu.propagation, token_event, p, row);
+    try_core(p, index);
 }
 
 // ---- tasks ---------------------------------------------------------------------------------
 
 static void complete_event(void *owner, int64_t task);
 
-static void ready_event(void *owner, int64_t task) {
-    npu_pinned *p = owner;
+static void make_ready(npu_pinned *p, int task) {
     pinned_task *t = &p->tasks[task];
     t->ready = true;
-    t->sent = now(p);
+    if (p->graph->tasks[task].engine == NPU_DUMMY)
+        npu_engine_delay(p->engine,
+                         spend(p, &p->threads[0], p->die->aicpu.pop + p->die->aicpu.resolve),
+                         complete_event, p, task);
     for (int i = p->by_task.first[task]; i < p->by_task.first[task + 1]; i++)
         try_core(p, p->pins[p->by_task.items[i]].core);
-}
-
-static void make_ready(npu_pinned *p, int task) {
-    double build =
-        p->die->aicpu.pop + p->die->aicpu.payload + p->die->aicpu.barrier + p->die->aicpu.write;
-    if (p->graph->tasks[task].engine == NPU_DUMMY)
-        npu_engine_delay(p->engine, p->die->aicpu.pop + p->die->aicpu.resolve, complete_event, p,
-                         task);
-    else
-        npu_engine_delay(p->engine, build, ready_event, p, task);
 }
 
 static void released_event(void *owner, int64_t task) {
@@ -128,24 +156,49 @@ static void complete_event(void *owner, int64_t task) {
                          p->graph->edges[p->succs.items[i]].succ);
 }
 
+static void fin_event(void *owner, int64_t index) {
+    npu_pinned *p = owner;
+    pinned_core *core = &p->cores[index];
+    core->row = -1;
+    if (core->pending >= 0) {
+        int row = core->pending;
+        core->pending = -1;
+        pick_up(p, row);
+    }
+}
+
+// The scheduler has seen the row finish, and books it.
+static void seen_event(void *owner, int64_t row) {
+    npu_pinned *p = owner;
+    int index = p->trace->rows[row].core;
+    int task = p->trace->rows[row].task;
+    pinned_thread *thread = thread_of(p, index);
+    thread->running -= --p->cores[index].held == 0;
+    double booked = spend(p, thread, p->die->aicpu.retire);
+    assert(p->tasks[task].left > 0);
+    if (--p->tasks[task].left == 0) {
+        int edges = p->succs.first[task + 1] - p->succs.first[task];
+        booked = spend(p, thread, p->die->aicpu.resolve);
+        npu_engine_delay(p->engine, booked, complete_event, p, task);
+        spend(p, thread, edges * p->die->aicpu.resolve_edge);
+    }
+    try_core(p, index);
+}
+
+// A scheduler reads its cores in turn: on average half of them come before this one.
 void npu_pinned_done(npu_pinned *p, int index) {
     pinned_core *core = &p->cores[index];
     assert(core->row >= 0);
     npu_row *row = &p->trace->rows[core->row];
-    pinned_task *task = &p->tasks[row->task];
+    const pinned_thread *thread = thread_of(p, index);
+    double shown = p->die->aicpu.fin + p->die->aicpu.fin_visible;
+    double looked = later(now(p) + shown, thread->free) - now(p) +
+                    p->die->aicpu.poll * (1 + (thread->running - 1) / 2.0);
     row->end = now(p);
-    row->finish = row->end + p->die->aicpu.fin + p->die->aicpu.fin_visible + p->die->aicpu.poll;
+    row->finish = row->end + looked;
     p->trace->makespan = later(p->trace->makespan, row->finish);
-    core->finish[0] = core->finish[1];
-    core->finish[1] = row->finish;
-    core->free = row->end + p->die->aicpu.fin;
-    core->row = -1;
-    assert(task->left > 0);
-    if (--task->left == 0)
-        npu_engine_delay(p->engine,
-                         row->finish - row->end + p->die->aicpu.retire + p->die->aicpu.resolve,
-                         complete_event, p, row->task);
-    try_core(p, index);
+    npu_engine_delay(p->engine, looked, seen_event, p, core->row);
+    npu_engine_delay(p->engine, p->die->aicpu.fin, fin_event, p, index);
 }
 
 // ---- the orchestrator ----------------------------------------------------------------------
@@ -223,7 +276,7 @@ static npu_status prepare(npu_pinned *p, int pin_count, npu_error *err) {
     for (int i = 0; i < graph->task_count && !status; i++)
         p->tasks[i].left = p->by_task.first[i + 1] - p->by_task.first[i];
     for (int i = 0; i < p->trace->core_count && !status; i++)
-        p->cores[i] = (pinned_core){.next = p->by_core.first[i], .row = -1};
+        p->cores[i] = (pinned_core){.next = p->by_core.first[i], .row = -1, .pending = -1};
     return status;
 }
 

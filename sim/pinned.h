@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pinned schedule: which block runs on which core, and in which order, is given; when it runs
-// is modelled. A block waits for its task's producers and for the block before it on its core; in
-// between pass the times that the AICPU and the core take for one task alone (docs/dispatch.md).
+// is modelled. A block is sent when its task's producers are complete and its core has a free slot;
+// each scheduler does its work one piece after the other, at the cost that it has in the dispatch
+// (docs/dispatch.md), and sees a core finish half a sweep of its cores later. Nothing is staged
+// early.
 #ifndef NPU_PINNED_H
 #define NPU_PINNED_H
 
