@@ -237,7 +237,9 @@ npu_status npu_scene_graph(npu_scene_maker *m) {
     m->graph_task_count = m->task_count; // of none so far
     for (int t = 0; t < m->deps->task_count && status == NPU_OK; t++) {
         const npu_dep_task *dep = &m->deps->tasks[t];
-        status = add_task(m, dep->id, (npu_task){.early = dep->early, .manual = dep->manual});
+        status = add_task(
+            m, dep->id,
+            (npu_task){.arg_count = dep->arg_count, .early = dep->early, .manual = dep->manual});
     }
     m->graph_task_count = m->task_count;
     if (status == NPU_OK)

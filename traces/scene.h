@@ -9,9 +9,10 @@
 
 typedef struct npu_scene {
     npu_trace trace; // stamps in ns from the first one; each is a whole tick of the capture
-    npu_graph graph; // tasks, functions, edges; no tensors, arguments, programs
-    int clamped;     // stamps moved because they went backwards in time
-    int left_out;    // edges against the order of submission, and calls of the host
+    npu_graph
+        graph;    // tasks, functions, edges; arguments are counted, not kept; no tensors, programs
+    int clamped;  // stamps moved because they went backwards in time
+    int left_out; // edges against the order of submission, and calls of the host
 } npu_scene;
 
 // Tasks are those of the graph, in its order, and behind them those that only rows know. `deps`
