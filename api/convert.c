@@ -17,13 +17,17 @@ enum { TO_NOTHING = -1, TO_PERFETTO = NPU_G3 + 1 };
 
 static const char *const formats[] = {"g1", "g2", "g3", "perfetto", NULL}; // by npu_generation
 
+typedef struct written { // files of one capture
+    npu_out *out;
+} written;
+
 typedef struct converter {
     const npusim_convert_options *options;
     int to; // a generation, TO_PERFETTO or TO_NOTHING
     FILE *report;
     npu_error *err;
     npu_capture_list list;
-    npu_out **outs; // one per capture
+    written *outs; // one per capture
 } converter;
 
 // ---- files ---------------------------------------------------------------------------------
@@ -198,10 +202,10 @@ static npu_status write_files(converter *v, int i, const npu_run_files *run) {
                                          files->place[0] != '\0' ? "/" : "", files->place);
     if (place == NULL)
         return npu_fail_memory(v->err);
-    npu_status status = npu_out_begin(place, &v->outs[i], v->err);
+    npu_status status = npu_out_begin(place, &v->outs[i].out, v->err);
     if (status == NPU_OK)
-        status = v->to == TO_PERFETTO ? write_perfetto(v, v->outs[i], run)
-                                      : write_records(v, v->outs[i], files, run);
+        status = v->to == TO_PERFETTO ? write_perfetto(v, v->outs[i].out, run)
+                                      : write_records(v, v->outs[i].out, files, run);
     if (status == NPU_OK && v->report != NULL)
         fprintf(v->report, "  to %s: %s/%s\n", formats[v->to], place,
                 v->to == TO_PERFETTO ? "merged_swimlane.json" : "chip_swimlane_records.json");
@@ -235,10 +239,10 @@ static npu_status convert_all(converter *v) {
     for (int i = 0; i < v->list.count && status == NPU_OK; i++)
         status = convert_one(v, i);
     for (int i = 0; i < v->list.count && v->outs != NULL; i++) {
-        if (status == NPU_OK && v->outs[i] != NULL)
-            status = npu_out_commit(v->outs[i], v->err);
+        if (status == NPU_OK && v->outs[i].out != NULL)
+            status = npu_out_commit(v->outs[i].out, v->err);
         else
-            npu_out_discard(v->outs[i]);
+            npu_out_discard(v->outs[i].out);
     }
     free(v->outs);
     npu_folder_free(&v->list);

@@ -36,8 +36,7 @@ static int find_in_map(const npu_graph *map, const char *kernel, int nth) {
     return -1;
 }
 
-static npu_status give_program(const npu_scene *scene, npu_task *task, const npu_graph *map,
-                               int nth, npu_error *err) {
+static npu_status give_program(npu_task *task, const npu_graph *map, int nth, npu_error *err) {
     int found = find_in_map(map, task->kernel, nth);
     if (found < 0)
         return NPU_OK;
@@ -47,7 +46,6 @@ static npu_status give_program(const npu_scene *scene, npu_task *task, const npu
                         "kernel '%s' has %lld blocks on %s, but in the capture %lld on %s",
                         task->kernel, (long long)by->block_num, npu_engine_type_names[by->engine],
                         (long long)task->block_num, npu_engine_type_names[task->engine]);
-    (void)scene;
     task->program = by->program;
     task->first_arg = by->first_arg;
     task->arg_count = by->arg_count;
@@ -59,12 +57,14 @@ static npu_status give_programs(const npu_scene *scene, npu_task *tasks, const n
                                 npu_error *err) {
     const npu_graph *graph = &scene->graph;
     int *met = calloc((size_t)graph->func_count + 1, sizeof *met); // tasks of a function so far
-    npu_status status = met != NULL ? NPU_OK : npu_fail_memory(err);
+    npu_status status = NPU_OK;
     int mapped = 0;
+    if (met == NULL)
+        return npu_fail_memory(err);
     for (int t = 0; t < graph->task_count && status == NPU_OK; t++) {
         if (tasks[t].engine == NPU_DUMMY)
             continue;
-        status = give_program(scene, &tasks[t], map, met[tasks[t].func]++, err);
+        status = give_program(&tasks[t], map, met[tasks[t].func]++, err);
         mapped += tasks[t].program != NULL;
     }
     free(met);
@@ -117,7 +117,11 @@ static npu_status make_pins(const npu_scene *scene, const npu_graph *graph, npu_
     const npu_trace *trace = &scene->trace;
     int *rows = calloc((size_t)graph->task_count + 1, sizeof *rows);
     *pins = malloc(((size_t)trace->row_count + 1) * sizeof **pins);
-    npu_status status = rows != NULL && *pins != NULL ? NPU_OK : npu_fail_memory(err);
+    npu_status status = NPU_OK;
+    if (rows == NULL || *pins == NULL) {
+        free(rows);
+        return npu_fail_memory(err);
+    }
     for (int i = 0; i < trace->row_count && status == NPU_OK; i++) {
         const npu_row *row = &trace->rows[i]; // by start: so are those of a core
         (*pins)[i] = (npu_pin){row->core, row->task, row->block};

@@ -76,7 +76,7 @@ npu_status npu_replay_times_make(const npu_scene *scene, const npu_graph *graph,
             return npu_fail(err, NPU_BAD_INPUT, (npu_pos){.file = graph->path},
                             "the graph has more than 10^9 blocks");
     }
-    times->ns = malloc(((size_t)slots + 1) * sizeof *times->ns);
+    times->ns = calloc((size_t)slots + 1, sizeof *times->ns);
     if (times->ns == NULL)
         return npu_fail_memory(err);
     for (int t = 0; t < graph->task_count; t++) {

@@ -174,12 +174,12 @@ static void seen_event(void *owner, int64_t row) {
     int task = p->trace->rows[row].task;
     pinned_thread *thread = thread_of(p, index);
     thread->running -= --p->cores[index].held == 0;
-    double booked = spend(p, thread, p->die->aicpu.retire);
+    spend(p, thread, p->die->aicpu.retire);
     assert(p->tasks[task].left > 0);
     if (--p->tasks[task].left == 0) {
         int edges = p->succs.first[task + 1] - p->succs.first[task];
-        booked = spend(p, thread, p->die->aicpu.resolve);
-        npu_engine_delay(p->engine, booked, complete_event, p, task);
+        npu_engine_delay(p->engine, spend(p, thread, p->die->aicpu.resolve), complete_event, p,
+                         task);
         spend(p, thread, edges * p->die->aicpu.resolve_edge);
     }
     try_core(p, index);

@@ -190,13 +190,11 @@ static void a_key_outlives_the_piece_it_stood_in(void **state) {
     enum { BLANKS = 70000 };
     char *text = malloc(BLANKS + 64);
     assert_non_null(text);
-    memcpy(text, "{\"the_key\":", 11);
-    memset(text + 11, ' ', BLANKS);
-    memcpy(text + 11 + BLANKS, "7}", 2);
+    int length = snprintf(text, BLANKS + 64, "{\"the_key\":%*s7}", BLANKS, "");
     opened o;
     const char *key;
     uint64_t value = 0;
-    open_text(&o, text, 11 + BLANKS + 2, NPU_JSON_ONE);
+    open_text(&o, text, (size_t)length, NPU_JSON_ONE);
     assert_int_equal(npu_json_enter(o.json, NPU_JSON_MAP, "the file"), NPU_OK);
     assert_int_equal(npu_json_key(o.json, &key), NPU_OK);
     assert_int_equal(npu_json_u64(o.json, key, &value), NPU_OK);
@@ -268,7 +266,8 @@ static void an_endless_text_is_refused(void **state) {
     char *text = malloc(length);
     assert_non_null(text);
     memset(text, 'x', length);
-    memcpy(text, "[\"", 2);
+    text[0] = '[';
+    text[1] = '"';
     opened o;
     open_text(&o, text, length, NPU_JSON_ONE);
     assert_int_equal(npu_json_skip(o.json), NPU_BAD_INPUT);

@@ -40,9 +40,9 @@ static int compare_ids(const void *a, const void *b) {
 
 static npu_status sort_tasks(npu_deps *deps, npu_error *err) {
     size_t count = (size_t)deps->task_count;
-    id_entry *entries = malloc((count + 1) * sizeof *entries);
+    id_entry *entries = calloc(count + 1, sizeof *entries);
     free(deps->by_id);
-    deps->by_id = malloc((count + 1) * sizeof *deps->by_id);
+    deps->by_id = calloc(count + 1, sizeof *deps->by_id);
     if (entries == NULL || deps->by_id == NULL) {
         free(entries);
         return npu_fail_memory(err);

@@ -189,6 +189,7 @@ npu_status npu_sanity_graph(npu_checker *k) {
         check_graph(&g);
         check_known(&g);
         npu_sanity_checked(k, NPU_RULE_ORDER);
+        assert(g.rows.first != NULL && g.edges.first != NULL);
         for (int t = 0; t < k->deps->task_count; t++) {
             check_count(&g, t);
             check_clusters(&g, t);

@@ -131,12 +131,9 @@ static void check(npu_status status, const npu_error *err) {
         abort();
 }
 
-static void try_reader(int reader, const uint8_t *data, size_t size) {
+static void read_all(int reader, FILE *file) {
     npu_error err = {{0}};
     npu_json *json = NULL;
-    FILE *file = size > 0 ? fmemopen((void *)(uintptr_t)data, size, "rb") : NULL;
-    if (file == NULL)
-        return;
     if (nowhere == NULL && (nowhere = fopen("/dev/null", "w")) == NULL)
         abort();
     if (readers[reader].try == NULL) {
@@ -147,6 +144,17 @@ static void try_reader(int reader, const uint8_t *data, size_t size) {
         abort();
     check(readers[reader].try(json, &err), &err);
     npu_json_close(json);
+}
+
+static void try_reader(int reader, const uint8_t *data, size_t size) {
+    char *copy = malloc(size + 1);
+    if (copy == NULL)
+        return;
+    memcpy(copy, data, size);
+    FILE *file = size > 0 ? fmemopen(copy, size, "rb") : NULL;
+    if (file != NULL)
+        read_all(reader, file);
+    free(copy);
 }
 
 #ifdef FUZZ_READER
