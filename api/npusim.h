@@ -71,11 +71,18 @@ typedef struct npusim_convert_options {
 // when all are complete. A broken rule is counted and told, and is no failure.
 npu_status npusim_convert(const npusim_convert_options *options, FILE *report, npu_error *err);
 
+typedef enum npusim_recorder {
+    NPUSIM_RECORDER_AUTO, // on, unless the folder is that of a run of npusim
+    NPUSIM_RECORDER_ON,
+    NPUSIM_RECORDER_OFF,
+} npusim_recorder;
+
 typedef struct npusim_replay_options {
-    npusim_input input;  // `graph` is the map (tile programs by kernel name), or NULL
-    const char *path;    // folder of the capture
-    bool cost_model;     // kernels that the map names take the time of their tile programs
-    bool order_measured; // blocks run where, and in the order in which, the capture ran them
+    npusim_input input;       // `graph` is the map (tile programs by kernel name), or NULL
+    const char *path;         // folder of the capture
+    bool cost_model;          // kernels that the map names take the time of their tile programs
+    npusim_recorder recorder; // is the time modelled that recording cost the device?
+    bool order_measured;      // blocks run where, and in the order in which, the capture ran them
 } npusim_replay_options;
 
 // Carries out a captured task graph on a die and prints how that differs from the capture to

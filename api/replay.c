@@ -1,31 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay.h"
 
+#include <sys/stat.h>
+
 #include "context.h"
 #include "folder.h"
+#include "units.h"
+
+static bool is_recorded(const npusim_replay_options *options) {
+    char path[NPU_CONFIG_PATH + 16];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/summary.json", options->path); // as a run of npusim has
+    if (options->recorder == NPUSIM_RECORDER_AUTO)
+        return stat(path, &info) != 0;
+    return options->recorder == NPUSIM_RECORDER_ON;
+}
+
+// The same without the recorder: what the device is thought to take when nothing is captured.
+static npu_status print_without(const npu_scene *scene, const npu_die *die, npu_replay_options how,
+                                FILE *report, npu_error *err) {
+    npu_replay replay = {.tasks = 0};
+    char text[32];
+    how.recorded = false;
+    npu_status status = npu_replay_run(scene, die, &how, &replay, err);
+    if (!status)
+        fprintf(report, "\n  without the recorder: %s\n",
+                npu_show_time(replay.modelled, text, (int)sizeof text));
+    npu_replay_free(&replay);
+    return status;
+}
+
+static npu_status replay_scene(const npusim_replay_options *options, const npu_context *context,
+                               const npu_run_files *run, const npu_scene *scene, FILE *report,
+                               double *error_share, npu_error *err) {
+    npu_replay replay = {.tasks = 0};
+    npu_replay_options how = {.map = options->cost_model ? &context->graph : NULL,
+                              .measured_order = options->order_measured,
+                              .recorded = is_recorded(options),
+                              .engine = context->engine,
+                              .l2_warm = options->input.l2_warm};
+    npu_die die = context->die; // borrows from it
+    if (run->capture.level < 4)
+        die.recorder.submit = 0; // the orchestrator is not recorded
+    npu_status status = npu_replay_run(scene, &die, &how, &replay, err);
+    if (!status && report != NULL) {
+        fprintf(report, "%s on %s, cost %s, order %s, recorder %s: ", run->capture.path, die.name,
+                options->cost_model ? "model" : "measured",
+                options->order_measured ? "measured" : "model", how.recorded ? "on" : "off");
+        npu_replay_print(report, &replay);
+    }
+    if (!status && report != NULL && how.recorded)
+        status = print_without(scene, &die, how, report, err);
+    if (!status && error_share != NULL)
+        *error_share = replay.measured > 0 ? replay.modelled / replay.measured - 1 : 0;
+    npu_replay_free(&replay);
+    return status;
+}
 
 static npu_status replay_one(const npusim_replay_options *options, const npu_context *context,
                              const npu_run_files *run, FILE *report, double *error_share,
                              npu_error *err) {
     npu_scene scene;
-    npu_replay replay = {.tasks = 0};
-    npu_replay_options how = {.map = options->cost_model ? &context->graph : NULL,
-                              .measured_order = options->order_measured,
-                              .engine = context->engine,
-                              .l2_warm = options->input.l2_warm};
     npu_status status =
         npu_scene_make(&run->capture, &run->deps, run->has_names ? &run->names : NULL, &scene, err);
     if (!status)
-        status = npu_replay_run(&scene, &context->die, &how, &replay, err);
-    if (!status && report != NULL) {
-        fprintf(report, "%s on %s, cost %s, order %s: ", run->capture.path, context->die.name,
-                options->cost_model ? "model" : "measured",
-                options->order_measured ? "measured" : "modelled");
-        npu_replay_print(report, &replay);
-    }
-    if (!status && error_share != NULL)
-        *error_share = replay.measured > 0 ? replay.modelled / replay.measured - 1 : 0;
-    npu_replay_free(&replay);
+        status = replay_scene(options, context, run, &scene, report, error_share, err);
     npu_scene_free(&scene);
     return status;
 }

@@ -3,7 +3,7 @@
 
 #include "common.h"
 
-enum { OPTION_MAP = CLI_OPTION_OWN, OPTION_COST, OPTION_ORDER };
+enum { OPTION_MAP = CLI_OPTION_OWN, OPTION_COST, OPTION_ORDER, OPTION_RECORDER };
 
 typedef struct replay_args {
     cli_args shared;
@@ -26,6 +26,10 @@ static const struct argp_option options[] = {
      "A graph file (docs/graphs.md) whose tasks are called like kernels of the capture. The n-th "
      "task of a kernel takes the tile program and the arguments of the n-th of that name. Kernels "
      "that it does not name keep their measured times. Needed with --cost model.",
+     2},
+    {"recorder", OPTION_RECORDER, "STATE", 0,
+     "Is the time modelled that recording the swimlane cost the device: on or off? Default: on, "
+     "but off for the folder of an `npusim run`.",
      2},
     CLI_ROW_SET,
     CLI_ROW_L2,
@@ -57,6 +61,14 @@ static error_t take_word(replay_args *args, const char *option, const char *valu
     return cli_usage_error(&args->shared, "--%s is measured or model, not '%s'", option, value);
 }
 
+static error_t take_recorder(replay_args *args, const char *value) {
+    bool on = strcmp(value, "on") == 0;
+    if (!on && strcmp(value, "off") != 0)
+        return cli_usage_error(&args->shared, "--recorder is on or off, not '%s'", value);
+    args->options.recorder = on ? NPUSIM_RECORDER_ON : NPUSIM_RECORDER_OFF;
+    return 0;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state) {
     replay_args *args = state->input;
     switch (key) {
@@ -67,6 +79,8 @@ static error_t parse(int key, char *value, struct argp_state *state) {
         return take_word(args, "cost", value, "model", "measured", &args->options.cost_model);
     case OPTION_ORDER:
         return take_word(args, "order", value, "measured", "model", &args->options.order_measured);
+    case OPTION_RECORDER:
+        return take_recorder(args, value);
     case ARGP_KEY_END:
         if (!args->shared.help && args->options.cost_model != (args->map != NULL))
             return cli_usage_error(&args->shared,

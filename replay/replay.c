@@ -172,7 +172,8 @@ npu_status npu_replay_run(const npu_scene *scene, const npu_die *die,
                            .l2_warm = options->l2_warm,
                            .times = &known,
                            .pins = pins,
-                           .pin_count = scene->trace.row_count};
+                           .pin_count = scene->trace.row_count,
+                           .recorded = options->recorded};
     if (status == NPU_OK)
         status = npu_simulate(&replay->graph, die, &sim, &replay->result, err);
     if (status == NPU_OK)

@@ -12,6 +12,7 @@ typedef struct npu_replay_options {
     const npu_graph
         *map;            // tile programs by kernel name; NULL: every kernel takes its measured time
     bool measured_order; // blocks run on the cores, and in the order, of the capture
+    bool recorded;       // the recorder's time on cores and orchestrator is modelled too
     npu_engine_kind engine;
     bool l2_warm;
 } npu_replay_options;

@@ -37,6 +37,7 @@ struct npu_pinned {
     pinned_task *tasks;
     pinned_core *cores;
     pinned_thread threads[NPU_MAX_SCHEDULERS];
+    bool recorded;
     int completed;
     double submit_start;
     npu_status status;
@@ -156,7 +157,7 @@ static void complete_event(void *owner, int64_t task) {
                          p->graph->edges[p->succs.items[i]].succ);
 }
 
-static void fin_event(void *owner, int64_t index) {
+static void free_event(void *owner, int64_t index) {
     npu_pinned *p = owner;
     pinned_core *core = &p->cores[index];
     core->row = -1;
@@ -198,13 +199,15 @@ void npu_pinned_done(npu_pinned *p, int index) {
     row->finish = row->end + looked;
     p->trace->makespan = later(p->trace->makespan, row->finish);
     npu_engine_delay(p->engine, looked, seen_event, p, core->row);
-    npu_engine_delay(p->engine, p->die->aicpu.fin, fin_event, p, index);
+    double recording = p->recorded ? p->die->recorder.core : 0;
+    npu_engine_delay(p->engine, p->die->aicpu.fin + recording, free_event, p, index);
 }
 
 // ---- the orchestrator ----------------------------------------------------------------------
 
 static double submit_cost(const npu_pinned *p, int task) {
-    return p->die->aicpu.submit + p->die->aicpu.submit_arg * p->graph->tasks[task].arg_count;
+    double cost = p->die->aicpu.submit + p->die->aicpu.submit_arg * p->graph->tasks[task].arg_count;
+    return p->recorded ? cost * (1 + p->die->recorder.submit) : cost;
 }
 
 static void submit_event(void *owner, int64_t task) {
@@ -221,6 +224,10 @@ static void submit_event(void *owner, int64_t task) {
         make_ready(p, (int)task);
     if (task + 1 < p->graph->task_count)
         npu_engine_delay(p->engine, submit_cost(p, (int)task + 1), submit_event, p, task + 1);
+}
+
+void npu_pinned_record(npu_pinned *p) {
+    p->recorded = true;
 }
 
 void npu_pinned_begin(npu_pinned *p) {

@@ -20,6 +20,8 @@ typedef struct npu_pinned npu_pinned;
 npu_status npu_pinned_new(const npu_die *die, const npu_graph *graph, npu_engine *engine,
                           const npu_aicpu_hooks *hooks, const npu_pin *pins, int pin_count,
                           npu_trace *trace, npu_pinned **pinned, npu_error *err);
+// As npu_aicpu_record.
+void npu_pinned_record(npu_pinned *pinned);
 void npu_pinned_begin(npu_pinned *pinned);
 // The kernel body on `core` ended now.
 void npu_pinned_done(npu_pinned *pinned, int core);

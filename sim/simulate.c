@@ -107,6 +107,10 @@ npu_status npu_simulate(const npu_graph *graph, const npu_die *die, const npu_si
     *result = (npu_sim_result){0};
     npu_status status = build(&sim, graph, die, options, &result->trace, err);
     if (!status) {
+        if (options->recorded && sim.pinned != NULL)
+            npu_pinned_record(sim.pinned);
+        else if (options->recorded && sim.aicpu != NULL)
+            npu_aicpu_record(sim.aicpu);
         if (sim.launch != NULL)
             npu_launch_begin(sim.launch);
         else if (sim.pinned != NULL)

@@ -25,6 +25,7 @@ typedef struct npu_sim_options {
     const npu_sim_times *times; // NULL: every task has a tile program
     const npu_pin *pins;        // where and in which order blocks run (pinned.h); NULL: dispatched
     int pin_count;
+    bool recorded; // recording the swimlane costs time, as on the device (npu_die.recorder)
 } npu_sim_options;
 
 typedef struct npu_sim_result {

@@ -22,6 +22,8 @@ static void body_start(void *owner, int row) {
     npu_engine_delay(o->f->engine, o->f->kernel[r->task], body_end, o, r->core);
 }
 
+static bool recorded; // by the recorder of the die
+
 static npu_status run_pinned(fixture *f, const npu_pin *pins, int count, npu_error *err) {
     pinned_run o = {.f = f};
     npu_net net = {0};
@@ -31,6 +33,8 @@ static npu_status run_pinned(fixture *f, const npu_pin *pins, int count, npu_err
     assert_int_equal(npu_pinned_new(&f->die, &f->graph, f->engine, &hooks, pins, count, &f->trace,
                                     &o.pinned, err),
                      NPU_OK);
+    if (recorded)
+        npu_pinned_record(o.pinned);
     npu_pinned_begin(o.pinned);
     assert_int_equal(npu_engine_run(f->engine, err), NPU_OK);
     npu_status status = npu_pinned_result(o.pinned, err);
@@ -126,6 +130,23 @@ static void a_mix_block_has_one_payload(void **state) {
     end(f);
 }
 
+// Submits take half as long again: 150, 300. a: sent 176, starts 356, ends 1356, FIN 1360; the
+// core writes the record for 70, then picks b up, 1430.
+static void recording_holds_cores_and_the_orchestrator(void **state) {
+    (void)state;
+    fixture *f = made_up(1, 1);
+    f->die.recorder.core = 70;
+    f->die.recorder.submit = 0.5;
+    int a = task(f, "a", NPU_AIC, 1, 1000);
+    int b = task(f, "b", NPU_AIC, 1, 500);
+    recorded = true;
+    run_good(f, (npu_pin[]){{0, a, 0}, {0, b, 0}}, 2);
+    recorded = false;
+    assert_pinned(f, 0, a, 176, 206, 356, 1356, 1375);
+    assert_pinned(f, 1, b, 326, 1430, 1480, 1980, 1999);
+    end(f);
+}
+
 static void an_order_against_the_edges_is_refused(void **state) {
     (void)state;
     fixture *f = made_up(1, 1);
@@ -146,6 +167,7 @@ int main(void) {
         cmocka_unit_test(the_order_is_the_given_one),
         cmocka_unit_test(a_core_holds_two_blocks),
         cmocka_unit_test(a_mix_block_has_one_payload),
+        cmocka_unit_test(recording_holds_cores_and_the_orchestrator),
         cmocka_unit_test(an_order_against_the_edges_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
