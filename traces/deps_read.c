@@ -14,8 +14,6 @@ typedef struct deps_reader {
 
 enum { MOST_DIMENSIONS = 16 };
 
-static const char *const scopes[] = {"auto", "manual", NULL};
-
 // One of the words, as its index.
 static npu_status read_word(deps_reader *r, const char *what, const char *const *words,
                             int *index) {
@@ -150,15 +148,14 @@ static npu_status read_kernels(deps_reader *r, npu_dep_task *task) {
 
 static npu_status read_task_member(deps_reader *r, const char *key, npu_dep_task *task,
                                    bool *has_id) {
-    int word = 0;
-    npu_status status;
     if (strcmp(key, "task_id") == 0) {
         *has_id = true;
         return npu_json_u64(r->j, key, &task->id);
     }
     if (strcmp(key, "scope") == 0) {
-        status = read_word(r, "scope", scopes, &word);
-        task->manual = word == 1;
+        const char *scope;
+        npu_status status = npu_json_string(r->j, "scope", &scope);
+        task->manual = strcmp(scope, "manual") == 0;
         return status;
     }
     if (strcmp(key, "early_dispatch") == 0)

@@ -46,7 +46,7 @@ static npu_status read_names(npu_json *json, npu_name_map *map, npu_error *err) 
     while (status == NPU_OK && (status = npu_json_key(json, &key)) == NPU_OK && key != NULL) {
         npu_json_token id;
         const char *text;
-        if (!npu_json_integer(key, strlen(key), &id) || id.negative || id.value > INT32_MAX)
+        if (!npu_json_integer(key, strlen(key), &id) || id.negative || id.value > INT64_MAX)
             return npu_json_refuse(json, "'%.40s' is no id of a function", key);
         status = npu_json_string(json, "the name of a function", &text);
         if (status == NPU_OK)

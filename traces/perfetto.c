@@ -62,7 +62,7 @@ typedef struct label_text {
 } label_text;
 
 static label_text label(const npu_perfetto *p, int task) {
-    label_text name;
+    label_text name = {""};
     npu_task_label(npu_trace_task_id(p->trace, task), p->trace->host_graph, name.text,
                    (int)sizeof name.text);
     return name;

@@ -254,6 +254,18 @@ static npu_status merge_metric(stream_reader *s, const metric *item) {
     return NPU_OK;
 }
 
+// Whether records are missing, or how many.
+static npu_status read_truncated(npu_records_reader *r, npu_record_stream *stream) {
+    npu_json_kind kind;
+    int64_t count = 0;
+    npu_status status = npu_json_peek(r->j, &kind);
+    if (status != NPU_OK || kind != NPU_JSON_INTEGER)
+        return status == NPU_OK ? npu_json_bool(r->j, "truncated", &stream->truncated) : status;
+    status = npu_json_i64(r->j, "truncated", 0, INT64_MAX, &count);
+    stream->truncated = count > 0;
+    return status;
+}
+
 static npu_status read_capture(npu_records_reader *r, npu_record_stream *stream) {
     const char *key;
     npu_status status = npu_json_enter(r->j, NPU_JSON_MAP, "the capture of a stream");
@@ -263,7 +275,7 @@ static npu_status read_capture(npu_records_reader *r, npu_record_stream *stream)
         else if (strcmp(key, "dropped") == 0)
             status = npu_json_i64(r->j, key, 0, INT64_MAX, &stream->dropped);
         else if (strcmp(key, "truncated") == 0)
-            status = npu_json_bool(r->j, key, &stream->truncated);
+            status = read_truncated(r, stream);
         else
             status = npu_json_skip(r->j);
     }
