@@ -145,9 +145,9 @@ static npu_status make_pins(const npu_scene *scene, const npu_graph *graph, npu_
 static npu_status check_scene(const npu_scene *scene, const npu_die *die, npu_error *err) {
     if (scene->trace.row_count == 0)
         return npu_fail(err, NPU_BAD_INPUT, whole(scene), "holds no rows to replay");
-    if (scene->left_out > 0 && scene->trace.submit_count > 0)
+    if (scene->backward > 0)
         return npu_fail(err, NPU_BAD_INPUT, whole(scene),
-                        "%d edges lead to tasks that were submitted earlier", scene->left_out);
+                        "%d edges lead to tasks that were submitted earlier", scene->backward);
     if (scene->trace.core_count != 3 * (int)die->clusters)
         return npu_fail(err, NPU_BAD_INPUT, whole(scene),
                         "is of %d cores, but the die %s has %d clusters of three",

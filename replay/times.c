@@ -4,6 +4,8 @@
 
 #include "replay_impl.h"
 
+enum { MOST_PARTS = 1 << 25 }; // of blocks, in memory at once
+
 static const double by_program = -1;
 static const double missing = -2;
 
@@ -72,9 +74,9 @@ npu_status npu_replay_times_make(const npu_scene *scene, const npu_graph *graph,
     for (int t = 0; t < graph->task_count; t++) {
         times->first[t] = (int)slots;
         slots += graph->tasks[t].block_num * parts_of(&graph->tasks[t]);
-        if (slots > INT32_MAX / 2)
+        if (slots > MOST_PARTS)
             return npu_fail(err, NPU_BAD_INPUT, (npu_pos){.file = graph->path},
-                            "the graph has more than 10^9 blocks");
+                            "the graph has more than %d blocks", MOST_PARTS);
     }
     times->ns = calloc((size_t)slots + 1, sizeof *times->ns);
     if (times->ns == NULL)

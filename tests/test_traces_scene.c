@@ -105,7 +105,8 @@ static void files_of_a_run_give_its_perfetto_file(void **state) {
     npu_scene scene;
     assert_int_equal(npu_scene_make(&run.capture, &run.deps, &run.names, &scene, &p.err), NPU_OK);
     assert_int_equal(scene.clamped, 0);
-    assert_int_equal(scene.left_out, 0);
+    assert_int_equal(scene.backward, 0);
+    assert_int_equal(scene.host_calls, 0);
     for (int level = 1; level <= 4; level++) {
         char *made = perfetto_text(&f->trace, &f->graph, level);
         char *again = perfetto_text(&scene.trace, &scene.graph, level);

@@ -198,7 +198,7 @@ static npu_status add_edges(npu_scene_maker *m) {
         if (!dep->wait || dep->pred_task < 0 || dep->succ_task < 0)
             continue;
         if (dep->pred_task >= dep->succ_task) {
-            m->scene->left_out++;
+            m->scene->backward++;
             continue;
         }
         status = NPU_GROW(m, edges, edge_count, edge_capacity, m->err);

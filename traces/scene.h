@@ -12,7 +12,8 @@ typedef struct npu_scene {
     npu_graph
         graph;    // tasks, functions, edges; arguments are counted, not kept; no tensors, programs
     int clamped;  // stamps moved because they went backwards in time
-    int left_out; // edges against the order of submission, and calls of the host
+    int backward; // edges against the order of submission: left out
+    int host_calls; // calls in the host's time: left out
 } npu_scene;
 
 // Tasks are those of the graph, in its order, and behind them those that only rows know. `deps`

@@ -241,7 +241,7 @@ static npu_status add_submits(npu_scene_maker *m) {
     if (ids == NULL)
         return npu_fail_memory(m->err);
     if (m->c->host_calls) { // in the host's time
-        m->scene->left_out += m->c->call_count;
+        m->scene->host_calls = m->c->call_count;
         return NPU_OK;
     }
     npu_status status = npu_grow((void **)&trace->submits, &trace->submit_capacity,
