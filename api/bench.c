@@ -31,7 +31,7 @@ static npu_status once(const npusim_input *input, figures *f, npu_error *err) {
     double begin = now();
     npu_status status = npu_context_open(&context, input, err);
     double loaded = now();
-    npu_sim_options options = {context.engine, input->l2_warm, NULL, NULL};
+    npu_sim_options options = {.engine = context.engine, .l2_warm = input->l2_warm};
     if (!status)
         status = npu_simulate_ranks(&context.ranks, &context.die, &options, results, err);
     double end = now();

@@ -39,7 +39,7 @@ static npu_status load(npu_context *context, const npusim_input *input, npu_erro
         return status;
     snprintf(folder, sizeof folder, "%s/die", context->config);
     status = npu_die_load(folder, input->die ? input->die : "A3", &context->die, err);
-    if (status)
+    if (status || input->graph == NULL)
         return status;
     snprintf(folder, sizeof folder, "%s/kernels", context->config);
     char fabrics[NPU_CONFIG_PATH + 16];

@@ -18,8 +18,8 @@ typedef struct npu_context {
     npu_warnings warnings;
 } npu_context;
 
-// Loads die and graph and checks the graph against the die's walls. Close it in any case: the
-// warnings gathered before a failure are worth showing.
+// Loads die and graph (input->graph NULL: the die alone) and checks the graph against the die's
+// walls. Close it in any case: the warnings gathered before a failure are worth showing.
 npu_status npu_context_open(npu_context *context, const npusim_input *input, npu_error *err);
 void npu_context_close(npu_context *context);
 // Prints the warnings gathered, from the `first` on, one per line (file:line:col: warning:

@@ -62,6 +62,38 @@ npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_e
 // Draws <folder>/swimlane.png (by gnuplot) from the swimlane files in `folder`.
 npu_status npusim_plot(const char *folder, npu_error *err);
 
+typedef struct npusim_convert_options {
+    const char *path; // folder of a capture or of a run, or one file of it
+    const char *to;   // "g1", "g2", "g3", "perfetto"; NULL: only read and report
+    const char *out;  // folder for the files; needed with `to`
+} npusim_convert_options;
+
+// Reads captures of a device, or the files of runs, checks them by the runtime's rules, prints what
+// was found to `report` (may be NULL), and writes them again in another form. All files appear
+// when all are complete. A broken rule is counted and told, and is no failure.
+npu_status npusim_convert(const npusim_convert_options *options, FILE *report, npu_error *err);
+
+typedef enum npusim_recorder {
+    NPUSIM_RECORDER_AUTO, // on, unless the folder is that of a run of npusim
+    NPUSIM_RECORDER_ON,
+    NPUSIM_RECORDER_OFF,
+} npusim_recorder;
+
+typedef struct npusim_replay_options {
+    npusim_input input;       // `graph` is the map (tile programs by kernel name), or NULL
+    const char *path;         // folder of the capture
+    bool cost_model;          // kernels that the map names take the time of their tile programs
+    npusim_recorder recorder; // is the time modelled that recording cost the device?
+    bool order_measured;      // blocks run where, and in the order in which, the capture ran them
+} npusim_replay_options;
+
+// Carries out a captured task graph on a die and prints how that differs from the capture to
+// `report`; warnings of the map to `warn` (both may be NULL). Kernels that no tile program stands
+// for take their measured times. *error_share (may be NULL) gets the makespan's error, modelled /
+// measured - 1.
+npu_status npusim_replay(const npusim_replay_options *options, FILE *report, FILE *warn,
+                         double *error_share, npu_error *err);
+
 typedef struct npusim_validate_options {
     const char *const *files; // of cases (docs/validation.md)
     int file_count;           // 0: all in the folder `validation` of the configs

@@ -126,8 +126,10 @@ static npu_status draw(const run *r, npu_error *err) {
 static npu_status simulate(run *r, FILE *warn, npu_error *err) {
     int told = r->context.warnings.count;
     const npu_ranks *ranks = &r->context.ranks;
-    npu_sim_options options = {r->context.engine, r->options->input.l2_warm, &r->context.warnings,
-                               r->fabric};
+    npu_sim_options options = {.engine = r->context.engine,
+                               .l2_warm = r->options->input.l2_warm,
+                               .hazards = &r->context.warnings,
+                               .fabric = r->fabric};
     npu_status status = npu_simulate_ranks(ranks, &r->context.die, &options, r->results, err);
     npu_context_print_warnings(&r->context, told, warn);
     for (int i = 0; i < ranks->full && !status; i++) {

@@ -20,7 +20,8 @@ static const struct {
 } commands[] = {
     {"run", cli_run},           {"check", cli_check},         {"die", cli_die},
     {"selftest", cli_selftest}, {"bench", cli_bench},         {"plot", cli_plot},
-    {"validate", cli_validate}, {"calibrate", cli_calibrate},
+    {"validate", cli_validate}, {"calibrate", cli_calibrate}, {"convert", cli_convert},
+    {"replay", cli_replay},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -41,6 +42,8 @@ static const char doc[] = "Predict how long a task graph takes on an Ascend A2/A
                           "  calibrate      fit numbers of a die to measurements\n"
                           "  bench [GRAPH]  measure the simulator itself\n"
                           "  plot DIR       draw the swimlane of a run\n"
+                          "  convert PATH   read, check and convert swimlane captures\n"
+                          "  replay DIR     carry out a captured graph by the model, and compare\n"
                           "  help COMMAND   the same as COMMAND --help\n"
                           "\v"
                           "EXAMPLES\n"

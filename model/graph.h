@@ -84,8 +84,9 @@ typedef struct npu_edge {
 
 typedef struct npu_func { // one row of name_map.json
     const char *name;
-    int aic_id; // func_id of the AIC half, -1 when there is none
-    int aiv_id; // func_id of the AIV half (both lanes), -1 when there is none
+    int aic_id;                // func_id of the AIC half, -1 when there is none
+    int aiv_id;                // func_id of the AIV half (both lanes), -1 when there is none
+    const char *half_names[2]; // captured: what a MIX's AIC and AIV halves are called
 } npu_func;
 
 typedef struct npu_graph {

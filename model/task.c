@@ -83,7 +83,7 @@ static npu_status set_function(npu_build *b, npu_task *task, const char *base) {
     task->kernel = plain ? base : function_name(b, base);
     if (task->kernel == NULL)
         return npu_fail_memory(b->err);
-    npu_func func = {task->kernel, -1, -1};
+    npu_func func = {.name = task->kernel, .aic_id = -1, .aiv_id = -1};
     bool aic = task->engine == NPU_AIC || task->engine == NPU_MIX;
     bool aiv = task->engine == NPU_AIV || task->engine == NPU_MIX;
     const npu_name *known = npu_names_find(&b->func_names, task->kernel);

@@ -214,6 +214,11 @@ void npu_aicpu_fail(npu_aicpu *a, npu_status status) {
     npu_engine_stop(a->engine);
 }
 
+void npu_aicpu_record(npu_aicpu *a) {
+    assert(a->submitted == 0);
+    a->recorded = a->workers.recorded = true;
+}
+
 // Threads begin at once and find nothing until the first submit ends.
 void npu_aicpu_begin(npu_aicpu *a) {
     assert(a->submitted == 0);

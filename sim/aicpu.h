@@ -31,6 +31,8 @@ npu_status npu_aicpu_new(const npu_die *die, const npu_graph *graph, npu_engine 
 // Fills trace->cores and core_count for the die: clusters AICs, then 2 * clusters AIVs;
 // cluster c belongs to scheduler c mod schedulers.
 npu_status npu_aicpu_cores(const npu_die *die, npu_trace *trace, npu_error *err);
+// From now on recording costs what the die says; before npu_aicpu_begin.
+void npu_aicpu_record(npu_aicpu *aicpu);
 // Makes the first events; the engine's run() then carries everything out.
 void npu_aicpu_begin(npu_aicpu *aicpu);
 // The kernel body on `core` ended now.

@@ -103,6 +103,8 @@ void npu_aicpu_submit_next(npu_aicpu *a) {
         return;
     int args = a->graph->tasks[a->submitted].arg_count;
     double cost = a->die->aicpu.submit + a->die->aicpu.submit_arg * args;
+    if (a->recorded)
+        cost *= 1 + a->die->recorder.submit;
     a->submit_start = npu_now(a);
     a->submit_busy += cost;
     npu_engine_delay(a->engine, cost, submit_event, a, a->submitted);

@@ -119,6 +119,7 @@ struct npu_aicpu {
     npu_queue queues[NPU_TIERS][NPU_SHAPES]; // the first tier's are for sync_start
     npu_queue dummies;
     // the orchestrator
+    bool recorded; // recording the swimlane takes time
     int submitted;
     double submit_start;
     double submit_busy;

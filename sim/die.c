@@ -107,6 +107,8 @@ static const npu_die_field tail[] = {
     FIELD("launch.head", TIME, ANY, launch.head),
     FIELD("launch.core", TIME, ANY, launch.core),
     FIELD("launch.tail", TIME, ANY, launch.tail),
+    FIELD("recorder.core", TIME, ANY, recorder.core),
+    FIELD("recorder.submit", NONE, ANY, recorder.submit),
 };
 
 enum {

@@ -129,6 +129,11 @@ typedef struct npu_die {
         double core; // and for each core
         double tail; // from the last end until the next launch
     } launch;
+    // what recording a swimlane costs the runtime, level 4
+    struct {
+        double core;   // ns of a core behind each kernel, before it looks for the next
+        double submit; // share by which submits take longer
+    } recorder;
     double trace_clock;               // Hz of the stamps in swimlane files, as cycles per ns
     const struct npu_die_note *notes; // [npu_die_field_count()], by field
     npu_arena arena;

@@ -20,26 +20,42 @@ typedef struct one_die {
     npu_memory *memory;
     npu_sdma *sdma;
     npu_cores *cores;
-    npu_aicpu *aicpu; // one of these two dispatches
+    npu_aicpu *aicpu; // one of these three dispatches
     npu_launch *launch;
+    npu_pinned *pinned;
 } one_die;
 
 struct simulation {
     const npu_die *die;
+    const npu_sim_times *times;
     npu_engine *engine;
     npu_dies dies;
     one_die ranks[NPU_MAX_RANKS];
 };
 
+static void block_done(void *owner, int core);
+
+static void time_over(void *owner, int64_t core) {
+    block_done(owner, (int)core);
+}
+
 static void start_block(void *owner, int row) {
     one_die *d = owner;
-    npu_cores_start(d->cores, row);
+    const npu_row *at = &d->trace->rows[row];
+    const npu_sim_times *times = d->graph->rank == 0 ? d->all->times : NULL;
+    double known = times != NULL ? times->of(times->owner, at) : -1;
+    if (known >= 0)
+        npu_engine_delay(d->all->engine, known, time_over, d, at->core);
+    else
+        npu_cores_start(d->cores, row);
 }
 
 static void block_done(void *owner, int core) {
     one_die *d = owner;
     if (d->launch != NULL)
         npu_launch_done(d->launch, core);
+    else if (d->pinned != NULL)
+        npu_pinned_done(d->pinned, core);
     else
         npu_aicpu_done(d->aicpu, core);
 }
@@ -65,6 +81,9 @@ static npu_status build_die(simulation *sim, one_die *d, const npu_sim_options *
         return status;
     if (d->graph->operators)
         return npu_launch_new(die, d->graph, sim->engine, &aicpu_hooks, trace, &d->launch, err);
+    if (options->pins != NULL && d->graph->rank == 0)
+        return npu_pinned_new(die, d->graph, sim->engine, &aicpu_hooks, options->pins,
+                              options->pin_count, trace, &d->pinned, err);
     return npu_aicpu_new(die, d->graph, sim->engine, &aicpu_hooks, trace, &d->aicpu, err);
 }
 
@@ -126,13 +145,24 @@ static void begin_die(void *owner, int64_t tag) {
     (void)tag;
     if (d->launch != NULL)
         npu_launch_begin(d->launch);
+    else if (d->pinned != NULL)
+        npu_pinned_begin(d->pinned);
     else
         npu_aicpu_begin(d->aicpu);
 }
 
-static void begin(simulation *sim) {
+static void record(const one_die *d) {
+    if (d->pinned != NULL)
+        npu_pinned_record(d->pinned);
+    else if (d->aicpu != NULL)
+        npu_aicpu_record(d->aicpu);
+}
+
+static void begin(simulation *sim, bool recorded) {
     for (int r = 0; r < sim->dies.full; r++) {
         one_die *d = &sim->ranks[r];
+        if (recorded)
+            record(d);
         if (d->graph->skew > 0)
             npu_engine_delay(sim->engine, d->graph->skew, begin_die, d, 0);
         else
@@ -148,9 +178,12 @@ static npu_status find_result(simulation *sim, npu_error *err) {
         status = npu_cores_result(sim->ranks[r].cores, err);
     if (!status)
         status = npu_cores_awaited(sim->dies.counters, err);
-    for (int r = 0; r < sim->dies.full && !status; r++)
-        status = sim->ranks[r].launch != NULL ? npu_launch_result(sim->ranks[r].launch, err)
-                                              : npu_aicpu_result(sim->ranks[r].aicpu, err);
+    for (int r = 0; r < sim->dies.full && !status; r++) {
+        const one_die *d = &sim->ranks[r];
+        status = d->launch != NULL   ? npu_launch_result(d->launch, err)
+                 : d->pinned != NULL ? npu_pinned_result(d->pinned, err)
+                                     : npu_aicpu_result(d->aicpu, err);
+    }
     return status;
 }
 
@@ -158,6 +191,7 @@ static void free_simulation(simulation *sim) {
     for (int r = 0; r < sim->dies.full; r++) {
         one_die *d = &sim->ranks[r];
         npu_launch_free(d->launch);
+        npu_pinned_free(d->pinned);
         npu_aicpu_free(d->aicpu);
         npu_cores_free(d->cores);
         npu_sdma_free(d->sdma);
@@ -179,9 +213,10 @@ npu_status npu_simulate_ranks(const npu_ranks *ranks, const npu_die *die,
     if (sim == NULL)
         return npu_fail_memory(err);
     sim->die = die;
+    sim->times = options->times;
     npu_status status = build(sim, ranks, options, results, err);
     if (!status) {
-        begin(sim);
+        begin(sim, options->recorded);
         status = npu_engine_run(sim->engine, err);
     }
     if (!status)

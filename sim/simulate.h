@@ -4,10 +4,19 @@
 #define NPU_SIMULATE_H
 
 #include "die.h"
+#include "pinned.h"
 #include "ranks.h"
 #include "trace.h"
 
 enum { NPU_MAX_THREADS = 9 }; // the orchestrator and at most 8 schedulers
+
+// Kernel times that are known instead of modelled.
+typedef struct npu_sim_times {
+    // ns of the kernel body of a row, of which core, task and block are filled; below 0: by its
+    // task's tile program.
+    double (*of)(const void *owner, const npu_row *row);
+    const void *owner;
+} npu_sim_times;
 
 typedef struct npu_link_use { // of a link of the fabric
     double bytes;             // that it carried
@@ -19,6 +28,11 @@ typedef struct npu_sim_options {
     bool l2_warm;          // external tensors start in L2
     npu_warnings *hazards; // what dies tell each other and works by luck (counters.h); may be NULL
     npu_link_use *fabric;  // [ranks->fabric.link_count] to be filled, or NULL
+    // Of rank 0:
+    const npu_sim_times *times; // NULL: every task has a tile program
+    const npu_pin *pins;        // where and in which order blocks run (pinned.h); NULL: dispatched
+    int pin_count;
+    bool recorded; // recording the swimlane costs time, as on the device (npu_die.recorder)
 } npu_sim_options;
 
 typedef struct npu_sim_result {

@@ -79,6 +79,16 @@ static void doorbell_event(void *owner, int64_t core_id) {
         begin_body(w, token);
 }
 
+// The core looks for its next token.
+static void free_event(void *owner, int64_t core_id) {
+    npu_workers *w = owner;
+    npu_core *core = &w->cores[core_id];
+    core->working = -1;
+    int next = slot_in(core, NPU_TOKEN_SEEN);
+    if (next >= 0)
+        pick_up(w, (int)core_id, next);
+}
+
 static void fin_event(void *owner, int64_t core_id) {
     npu_workers *w = owner;
     npu_core *core = &w->cores[core_id];
@@ -87,10 +97,10 @@ static void fin_event(void *owner, int64_t core_id) {
     token->state = NPU_TOKEN_FIN;
     token->visible = now(w) + w->die->aicpu.fin_visible;
     w->changed(w->owner);
-    core->working = -1;
-    int next = slot_in(core, NPU_TOKEN_SEEN);
-    if (next >= 0)
-        pick_up(w, (int)core_id, next);
+    if (w->recorded)
+        npu_engine_delay(w->engine, w->die->recorder.core, free_event, w, core_id);
+    else
+        free_event(w, core_id);
 }
 
 void npu_worker_send(npu_workers *w, int core, int slot, double dt) {

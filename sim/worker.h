@@ -47,7 +47,8 @@ typedef struct npu_core {
 typedef struct npu_workers {
     // Something changed that a status read may show from now on.
     void (*changed)(void *owner);
-    void *owner; // of `changed`
+    void *owner;   // of `changed`
+    bool recorded; // a record is written behind each kernel
     const npu_die *die;
     npu_engine *engine;
     npu_aicpu_hooks hooks;

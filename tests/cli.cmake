@@ -12,3 +12,6 @@ if(TARGET npusim)
   target_compile_definitions(bench_process PRIVATE _DEFAULT_SOURCE NPUSIM_PROGRAM="$<TARGET_FILE:npusim>"
                              NPUSIM_SOURCE="${CMAKE_SOURCE_DIR}")
 endif()
+
+add_executable(make_capture EXCLUDE_FROM_ALL bench/make_capture.c)
+target_link_libraries(make_capture PRIVATE npu_traces)

@@ -78,7 +78,7 @@ static npu_status describe(const run_case *c, char *line, int size, npu_error *e
     npu_die die = {0};
     npu_graph graph = {0};
     npu_sim_result result = {0};
-    npu_sim_options options = {NPU_ENGINE_FLUID, c->warm, NULL, NULL};
+    npu_sim_options options = {.engine = NPU_ENGINE_FLUID, .l2_warm = c->warm};
     npu_graph_options loading = {NPUSIM_SOURCE "/configs/kernels", c->sets, 0, 0};
     while (c->sets[loading.set_count] != NULL)
         loading.set_count++;

@@ -133,7 +133,7 @@ static npu_status simulate(const graph_file *file, const variant *v, npu_engine_
     npu_ranks_options loading = {
         {NPUSIM_SOURCE "/configs/kernels", v->sets, 0, 0}, NPUSIM_SOURCE "/configs/fabric", NULL};
     npu_sim_result results[NPU_MAX_RANKS];
-    npu_sim_options options = {engine, v->warm, NULL, NULL};
+    npu_sim_options options = {.engine = engine, .l2_warm = v->warm};
     *result = (npu_sim_result){0};
     while (v->sets[loading.graph.set_count] != NULL)
         loading.graph.set_count++;

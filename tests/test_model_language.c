@@ -252,7 +252,10 @@ static void functions_are_numbered_at_their_first_submission(void **state) {
                               "      - { task: \"m[g]\", kernel: both, x: x, y: x, engine: mix }\n"
                               "      - { task: \"c[g]\", kernel: add, y: x }\n"
                               "  - { task: w, kernel: read, x: x }\n");
-    static const npu_func funcs[] = {{"v", -1, 0}, {"m", 1, 2}, {"c", 3, -1}, {"w", -1, 4}};
+    static const npu_func funcs[] = {{.name = "v", .aic_id = -1, .aiv_id = 0},
+                                     {.name = "m", .aic_id = 1, .aiv_id = 2},
+                                     {.name = "c", .aic_id = 3, .aiv_id = -1},
+                                     {.name = "w", .aic_id = -1, .aiv_id = 4}};
     assert_int_equal(g->func_count, 4);
     for (int i = 0; i < 4; i++) {
         assert_string_equal(g->funcs[i].name, funcs[i].name);

@@ -361,6 +361,32 @@ static void bad_dies(void **state) {
     done(f);
 }
 
+// As pending_slot, but the core writes a record for 70 after FIN of 1310: block 1 is picked up at
+// 1380, its ACK of 1430 read at 1432; then reads at 1442, 1462, ..: FIN shows from 2439.
+static void a_recorder_holds_the_core(void **state) {
+    (void)state;
+    fixture *f = made_up(1, 1);
+    f->recorded = true;
+    f->die.recorder.core = 70;
+    int t = task(f, "two", NPU_AIC, 2, 1000);
+    run(f);
+    assert_row(f, t, 0, 125, 156, 306, 1306, 1432);
+    assert_row(f, t, 1, 341, 1380, 1430, 2430, 2442);
+    done(f);
+}
+
+// Submits take half as long again.
+static void a_recorder_holds_the_orchestrator(void **state) {
+    (void)state;
+    fixture *f = made_up(1, 1);
+    f->recorded = true;
+    f->die.recorder.submit = 0.5;
+    f->tasks[task(f, "a", NPU_AIV, 1, 10)].arg_count = 3;
+    run(f);
+    assert_time(f->trace.submits[0].end, 195); // 1.5 x (100 + 3 x 10)
+    done(f);
+}
+
 static void no_blocks(void **state) {
     (void)state;
     fixture *f = made_up(1, 1);
@@ -381,6 +407,8 @@ int main(void) {
         cmocka_unit_test(a_finish_costs_its_booking),
         cmocka_unit_test(arguments),
         cmocka_unit_test(pending_slot),
+        cmocka_unit_test(a_recorder_holds_the_core),
+        cmocka_unit_test(a_recorder_holds_the_orchestrator),
         cmocka_unit_test(rare_reads),
         cmocka_unit_test(spmd_shared),
         cmocka_unit_test(others_idle),

@@ -23,6 +23,7 @@ typedef struct fixture {
     npu_task tasks[MAX_TASKS];
     npu_edge edges[MAX_EDGES];
     double kernel[MAX_TASKS]; // ns of each block; < 0: it never ends
+    bool recorded;
     bool coupled; // the kernels of a MIX block wait for each other before they do anything
     char started[MAX_TASKS][MAX_BLOCKS];
     npu_graph graph;
@@ -116,6 +117,8 @@ static inline void prepare(fixture *f) {
     assert_int_equal(npu_aicpu_cores(&f->die, &f->trace, &err), NPU_OK);
     assert_int_equal(
         npu_aicpu_new(&f->die, &f->graph, f->engine, &hooks, &f->trace, &f->aicpu, &err), NPU_OK);
+    if (f->recorded)
+        npu_aicpu_record(f->aicpu);
     npu_aicpu_begin(f->aicpu);
 }
 

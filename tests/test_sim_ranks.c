@@ -57,7 +57,7 @@ static npu_status simulate(two *t, fixture *f, const char *text) {
     f->die.aicpu.poll = f->die.aicpu.idle = 100;
     f->die.aicpu.pop_batch = 8;
     f->die.trace_clock = 0.05;
-    npu_sim_options options = {NPU_ENGINE_FLUID, false, &f->warnings, NULL};
+    npu_sim_options options = {.engine = NPU_ENGINE_FLUID, .hazards = &f->warnings};
     return npu_simulate_ranks(&t->ranks, &f->die, &options, t->results, &f->err);
 }
 

@@ -74,9 +74,9 @@ static inline void fix_graph(fixture *f) {
     f->args[4] = fix_arg("z", 2, NPU_IN, 8, 0);
     f->args[5] = fix_arg("out", 4, NPU_OUT_EXISTING, 8, 0);
     f->args[6] = fix_arg("table", 0, NPU_NO_DEP, 4, 0);
-    f->funcs[0] = (npu_func){"mm", 0, -1};
-    f->funcs[1] = (npu_func){"fuse", 1, 2};
-    f->funcs[2] = (npu_func){"act", -1, 3};
+    f->funcs[0] = (npu_func){.name = "mm", .aic_id = 0, .aiv_id = -1};
+    f->funcs[1] = (npu_func){.name = "fuse", .aic_id = 1, .aiv_id = 2};
+    f->funcs[2] = (npu_func){.name = "act", .aic_id = -1, .aiv_id = 3};
     f->tasks[0] = (npu_task){
         .name = "mm", .func = 0, .engine = NPU_AIC, .arg_count = 2, .block_num = 1, .early = true};
     f->tasks[1] = (npu_task){.name = "fuse",

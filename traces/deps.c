@@ -7,10 +7,12 @@
 #include "emit.h"
 #include "trace.h"
 
-static const char *const access_types[] = {"INPUT", "OUTPUT", "INOUT", "OUTPUT_EXISTING", "NO_DEP"};
-static const char *const source_names[] = {"explicit", "creator", "tensormap"};
+const char *const npu_dep_access_names[] = {"INPUT",           "OUTPUT", "INOUT",
+                                            "OUTPUT_EXISTING", "NO_DEP", NULL};
+const char *const npu_dep_source_names[] = {"explicit", "creator", "tensormap", NULL};
 
-_Static_assert(sizeof access_types / sizeof *access_types == NPU_ACCESS_COUNT, "accesses");
+_Static_assert(sizeof npu_dep_access_names / sizeof *npu_dep_access_names == NPU_ACCESS_COUNT + 1,
+               "accesses");
 
 uint64_t npu_tensor_id(const char *name) {
     uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a
@@ -70,7 +72,7 @@ static void emit_task(npu_emit *emit, const npu_graph *graph, int index) {
     for (int i = 0; i < task->arg_count; i++) {
         const npu_arg *arg = &graph->args[task->first_arg + i];
         npu_emit_text(emit, "%s{\"idx\":%d,\"type\":\"%s\"", i > 0 ? "," : "", i,
-                      access_types[arg->access]);
+                      npu_dep_access_names[arg->access]);
         if (arg->access != NPU_OUT) // its memory is not there yet when dep_gen looks
             emit_tensor(emit, "", graph, arg);
         npu_emit_text(emit, "}");
@@ -90,10 +92,10 @@ static void emit_storage(npu_emit *emit, const npu_tensor *tensor) {
 
 static void emit_edge(npu_emit *emit, const npu_graph *graph, const npu_edge *edge) {
     bool map = edge->source == NPU_EDGE_TENSORMAP;
-    npu_emit_line(emit,
-                  "\n{\"pred\":\"%s\",\"succ\":\"%s\",\"arg\":%d,\"source\":\"%s\",\"flags\":[%s]",
-                  npu_u64(npu_task_id(edge->pred)).text, npu_u64(npu_task_id(edge->succ)).text,
-                  edge->arg, source_names[edge->source], map ? "\"wait\"" : "\"wait\",\"retain\"");
+    npu_emit_line(
+        emit, "\n{\"pred\":\"%s\",\"succ\":\"%s\",\"arg\":%d,\"source\":\"%s\",\"flags\":[%s]",
+        npu_u64(npu_task_id(edge->pred)).text, npu_u64(npu_task_id(edge->succ)).text, edge->arg,
+        npu_dep_source_names[edge->source], map ? "\"wait\"" : "\"wait\",\"retain\"");
     if (map)
         npu_emit_text(emit, ",\"overlap\":\"%s\"", edge->covered ? "covered" : "other");
     if (edge->source != NPU_EDGE_EXPLICIT) {

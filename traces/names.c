@@ -7,8 +7,9 @@
 
 const char *npu_func_name(const npu_func *func, npu_engine_type core, char *buf, int size) {
     assert(core == NPU_AIC || core == NPU_AIV);
-    bool both = func->aic_id >= 0 && func->aiv_id >= 0;
-    snprintf(buf, (size_t)size, "%s%s%s", func->name, both ? "_" : "",
+    bool both = func->aic_id >= 0 && func->aiv_id >= 0 && func->half_names[core] == NULL;
+    snprintf(buf, (size_t)size, "%s%s%s",
+             func->half_names[core] != NULL ? func->half_names[core] : func->name, both ? "_" : "",
              both ? npu_engine_type_names[core] : "");
     return buf;
 }

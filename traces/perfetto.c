@@ -56,6 +56,18 @@ static const char *core_prefix(const npu_trace *trace, int core) {
     return trace->cores[core].type == NPU_AIC ? "AIC" : "AIV";
 }
 
+// "r1t7", as a value to print.
+typedef struct label_text {
+    char text[32];
+} label_text;
+
+static label_text label(const npu_perfetto *p, int task) {
+    label_text name = {""};
+    npu_task_label(npu_trace_task_id(p->trace, task), p->trace->host_graph, name.text,
+                   (int)sizeof name.text);
+    return name;
+}
+
 static bool says_spmd(const char *name) {
     for (; *name != '\0'; name++)
         if (tolower((unsigned char)name[0]) == 's' && tolower((unsigned char)name[1]) == 'p' &&
@@ -74,13 +86,16 @@ static slice_names name_slices(npu_perfetto *p, int task_index) {
     const npu_task *task = &p->graph->tasks[task_index];
     slice_names names = {{NULL, NULL}};
     for (int type = NPU_AIC; type <= NPU_AIV; type++) {
-        if (npu_task_func_id(p->graph, task, (npu_engine_type)type) < 0)
+        bool known = npu_task_func_id(p->graph, task, (npu_engine_type)type) >= 0;
+        if (!known && p->trace->task_ids == NULL)
             continue;
-        char name[256];
+        char name[256] = "task"; // captured, on a core for which it has no kernel
         char text[300];
-        npu_func_name(&p->graph->funcs[task->func], (npu_engine_type)type, name, (int)sizeof name);
-        snprintf(text, sizeof text, "%s%s(r1t%d)", name,
-                 task->block_num > 1 && !says_spmd(name) ? "_spmd" : "", task_index);
+        if (known)
+            npu_func_name(&p->graph->funcs[task->func], (npu_engine_type)type, name,
+                          (int)sizeof name);
+        snprintf(text, sizeof text, "%s%s(%s)", name,
+                 task->block_num > 1 && !says_spmd(name) ? "_spmd" : "", label(p, task_index).text);
         names.text[type] = npu_emit_quote(&p->emit, text);
     }
     return names;
@@ -92,16 +107,16 @@ static void free_names(slice_names names) {
 }
 
 // "2: [r1t0, r1t3]" in a fresh text; NULL when memory runs out.
-static char *hint(const npu_groups *groups, int task) {
+static char *hint(const npu_perfetto *p, const npu_groups *groups, int task) {
     int count = groups->first[task + 1] - groups->first[task];
-    size_t size = (size_t)count * 16 + 32; // "r1t2147483647, " is 15 long
+    size_t size = (size_t)count * 24 + 32; // an id has at most 20 digits
     char *text = malloc(size);
     if (text == NULL)
         return NULL;
     size_t used = (size_t)snprintf(text, size, "%d: [", count);
     for (int i = 0; i < count; i++)
-        used += (size_t)snprintf(text + used, size - used, "%sr1t%d", i > 0 ? ", " : "",
-                                 groups->items[groups->first[task] + i]);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                 label(p, groups->items[groups->first[task] + i]).text);
     assert(used + 2 <= size);
     snprintf(text + used, size - used, "]");
     return text;
@@ -112,26 +127,27 @@ static void worker_slice(npu_perfetto *p, int row_index, const slice_names *name
     const npu_row *row = &p->trace->rows[row_index];
     npu_engine_type type = p->trace->cores[row->core].type;
     int func_id = npu_task_func_id(p->graph, &p->graph->tasks[row->task], type);
-    assert(names->text[type] != NULL && func_id >= 0);
+    assert(names->text[type] != NULL);
     int64_t receive = npu_perfetto_at(p, row->receive);
     int64_t start = npu_perfetto_at(p, row->start);
     int64_t end = npu_perfetto_at(p, row->end);
     p->slice[row_index] = p->next_event++;
     npu_emit_line(
         &p->emit,
-        "\n{\"args\":{\"event-hint\":\"Task:r1t%d, FuncId:%d, CoreId:%d\",\"fanout-hint\":\"%s\","
+        "\n{\"args\":{\"event-hint\":\"Task:%s, FuncId:%d, CoreId:%d\",\"fanout-hint\":\"%s\","
         "\"fanin-hint\":\"%s\",\"duration-us\":%s,\"kernel-duration-us\":%s,"
         "\"local_setup_us\":%s,\"taskId\":%s},\"cat\":\"event\",\"id\":%d,\"name\":%s,\"ph\":\"X\","
         "\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
-        row->task, func_id, row->core, fanout, fanin, npu_us(end - receive).text,
+        label(p, row->task).text, func_id, row->core, fanout, fanin, npu_us(end - receive).text,
         npu_us(end - start).text, npu_us(start - receive).text,
-        npu_u64(npu_task_id(row->task)).text, p->slice[row_index], names->text[type],
-        NPU_PID_WORKER, npu_core_tid(row->core), npu_us(receive).text, npu_us(end - receive).text);
+        npu_u64(npu_trace_task_id(p->trace, row->task)).text, p->slice[row_index],
+        names->text[type], NPU_PID_WORKER, npu_core_tid(row->core), npu_us(receive).text,
+        npu_us(end - receive).text);
 }
 
 static void worker_rows(npu_perfetto *p, int task) {
-    char *fanout = hint(&p->index.succs, task);
-    char *fanin = hint(&p->index.preds, task);
+    char *fanout = hint(p, &p->index.succs, task);
+    char *fanin = hint(p, &p->index.preds, task);
     slice_names names = name_slices(p, task);
     if (fanout == NULL || fanin == NULL)
         p->emit.status = npu_fail_memory(p->emit.err);
@@ -165,13 +181,13 @@ static void dispatch_slice(npu_perfetto *p, const npu_row *row, int lane,
     int64_t finish = npu_perfetto_at(p, row->finish);
     npu_emit_line(
         &p->emit,
-        "\n{\"args\":{\"event-hint\":\"Task:r1t%d, FuncId:%d, CoreId:%d\",\"dispatch-time-us\":%s,"
+        "\n{\"args\":{\"event-hint\":\"Task:%s, FuncId:%d, CoreId:%d\",\"dispatch-time-us\":%s,"
         "\"finish-time-us\":%s,\"aicpu-duration-us\":%s,\"taskId\":%s},\"cat\":\"event\",\"id\":%d,"
         "\"name\":%s,\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
-        row->task, func_id, row->core, npu_us(dispatch).text, npu_us(finish).text,
-        npu_us(finish - dispatch).text, npu_u64(npu_task_id(row->task)).text, p->next_event++,
-        names->text[type], NPU_PID_DISPATCH, npu_core_tid(row->core) + lane, npu_us(dispatch).text,
-        npu_us(finish - dispatch).text);
+        label(p, row->task).text, func_id, row->core, npu_us(dispatch).text, npu_us(finish).text,
+        npu_us(finish - dispatch).text, npu_u64(npu_trace_task_id(p->trace, row->task)).text,
+        p->next_event++, names->text[type], NPU_PID_DISPATCH, npu_core_tid(row->core) + lane,
+        npu_us(dispatch).text, npu_us(finish - dispatch).text);
 }
 
 // A core holds two tasks: the second in flight is drawn on a lane of its own. lane[row] = 0, 1.
@@ -215,13 +231,22 @@ static void dispatch_view(npu_perfetto *p) {
 }
 
 static const char *const phase_colours[NPU_PHASE_COUNT] = {
-    "good", "terrible",       "yellow",           "olive",
-    "grey", "rail_animation", "cq_build_running", "vsync_highlight_color",
-    "grey"};
+    [NPU_PHASE_COMPLETE] = "good",
+    [NPU_PHASE_DISPATCH] = "terrible",
+    [NPU_PHASE_ASYNC_POLL] = "yellow",
+    [NPU_PHASE_RELEASE] = "olive",
+    [NPU_PHASE_DUMMY] = "grey",
+    [NPU_PHASE_EARLY_DISPATCH] = "rail_animation",
+    [NPU_PHASE_DRAIN] = "cq_build_running",
+    [NPU_PHASE_OTHER] = "grey",
+    [NPU_PHASE_RESOLVE] = "vsync_highlight_color",
+    [NPU_PHASE_DUMMY_TASK] = "grey",
+    [NPU_PHASE_INNER] = "grey",
+};
 
 static void phase_slice(npu_perfetto *p, int phase_index) {
     const npu_phase *phase = &p->trace->phases[phase_index];
-    const char *kind = npu_phase_names[phase->kind];
+    const char *kind = npu_phase_name(phase);
     const int *from = phase->depth_start;
     const int *to = phase->depth_end;
     char extra[96] = ""; // what only this kind has
@@ -239,7 +264,7 @@ static void phase_slice(npu_perfetto *p, int phase_index) {
                   kind, (long long)phase->loop_iter, (long long)phase->processed, from[0], from[1],
                   from[2], to[0], to[1], to[2], extra, phase_colours[phase->kind], kind,
                   (long long)phase->processed, NPU_PID_SCHEDULER,
-                  npu_scheduler_tid(phase->thread) + (phase->kind == NPU_PHASE_RESOLVE ? 1 : 0),
+                  npu_scheduler_tid(phase->thread) + (phase->kind >= NPU_PHASE_RESOLVE ? 1 : 0),
                   npu_us(start).text, npu_us(end - start).text);
     if (phase->kind == NPU_PHASE_COMPLETE || phase->kind == NPU_PHASE_DISPATCH)
         npu_emit_line(
@@ -255,12 +280,14 @@ static void dummy_slice(npu_perfetto *p, int phase_index) {
     assert(phase->task >= 0 && phase->task < p->graph->task_count);
     p->marker[phase->task] = phase_index;
     p->marker_slice[phase->task] = p->next_event;
+    label_text name = label(p, phase->task);
     npu_emit_line(&p->emit,
-                  "\n{\"args\":{\"loop_iter\":%lld,\"task_id\":%s,\"event-hint\":\"dummy(r1t%d)\","
-                  "\"phase\":\"dummy_task\"},\"cat\":\"event\",\"id\":%d,\"name\":\"dummy(r1t%d)\","
+                  "\n{\"args\":{\"loop_iter\":%lld,\"task_id\":%s,\"event-hint\":\"dummy(%s)\","
+                  "\"phase\":\"dummy_task\"},\"cat\":\"event\",\"id\":%d,\"name\":\"dummy(%s)\","
                   "\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
-                  (long long)phase->loop_iter, npu_u64(npu_task_id(phase->task)).text, phase->task,
-                  p->next_event++, phase->task, NPU_PID_WORKER, NPU_TID_AICPU + phase->thread,
+                  (long long)phase->loop_iter,
+                  npu_u64(npu_trace_task_id(p->trace, phase->task)).text, name.text,
+                  p->next_event++, name.text, NPU_PID_WORKER, NPU_TID_AICPU + phase->thread,
                   npu_us(npu_perfetto_at(p, phase->start)).text, npu_us(NPU_MARKER_NS).text);
 }
 
@@ -273,7 +300,8 @@ static void scheduler_view(npu_perfetto *p) {
         return;
     }
     for (int i = 0; i < trace->phase_count; i++)
-        if (trace->phases[i].kind == NPU_PHASE_RESOLVE &&
+        if ((trace->phases[i].kind == NPU_PHASE_RESOLVE ||
+             trace->phases[i].kind == NPU_PHASE_INNER) &&
             npu_phase_recorded(trace, &trace->phases[i]))
             resolves[trace->phases[i].thread] = true;
     for (int thread = 0; thread < trace->scheduler_count; thread++) {
@@ -292,37 +320,41 @@ static void scheduler_view(npu_perfetto *p) {
 }
 
 // An allocation is no task: a slice on the orchestrator's lane in Worker View stands for it.
-static void alloc_slice(npu_perfetto *p, int number, int64_t start, int64_t end) {
+static void alloc_slice(npu_perfetto *p, uint64_t id, const char *name, int64_t start,
+                        int64_t end) {
     int64_t dur = end - start > NPU_MARKER_NS ? end - start : NPU_MARKER_NS;
     npu_emit_line(
         &p->emit,
-        "\n{\"args\":{\"phase\":\"alloc\",\"task_id\":%s,\"event-hint\":\"alloc(t%d)\"},"
-        "\"cat\":\"event\",\"cname\":\"olive\",\"id\":%d,\"name\":\"alloc(t%d)\",\"ph\":\"X\","
+        "\n{\"args\":{\"phase\":\"alloc\",\"task_id\":%s,\"event-hint\":\"alloc(%s)\"},"
+        "\"cat\":\"event\",\"cname\":\"olive\",\"id\":%d,\"name\":\"alloc(%s)\",\"ph\":\"X\","
         "\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
-        npu_u64(npu_alloc_id(number)).text, number, p->next_event++, number, NPU_PID_WORKER,
+        npu_u64(id).text, name, p->next_event++, name, NPU_PID_WORKER,
         NPU_TID_AICPU + p->trace->scheduler_count, npu_us(start).text, npu_us(dur).text);
 }
 
 static void orchestrator_view(npu_perfetto *p) {
+    const npu_trace *trace = p->trace;
     name_process(p, NPU_PID_ORCHESTRATOR, "AICPU Orchestrator");
     name_numbered(p, NPU_PID_ORCHESTRATOR, NPU_TID_ORCHESTRATOR, "Orch", 0);
     int allocations = 0;
-    for (int i = 0; i < p->trace->submit_count; i++) {
-        const npu_submit *submit = &p->trace->submits[i];
-        bool alloc = submit->task < 0;
-        int number = alloc ? allocations++ : submit->task;
-        uint64_t id = alloc ? npu_alloc_id(number) : npu_task_id(number);
+    for (int i = 0; i < trace->submit_count; i++) {
+        const npu_submit *submit = &trace->submits[i];
+        uint64_t id = trace->call_ids != NULL ? trace->call_ids[i]
+                      : submit->task >= 0     ? npu_task_id(submit->task)
+                                              : npu_alloc_id(allocations++);
+        char name[32];
+        npu_task_label(id, trace->host_graph, name, (int)sizeof name);
         int64_t start = npu_perfetto_at(p, submit->start);
         int64_t end = npu_perfetto_at(p, submit->end);
         npu_emit_line(
             &p->emit,
             "\n{\"args\":{\"phase\":\"orch_submit\",\"submit_idx\":%d,\"task_id\":%s},"
-            "\"cat\":\"orchestrator\",\"cname\":\"rail_animation\",\"name\":\"submit(%s%d)\","
+            "\"cat\":\"orchestrator\",\"cname\":\"rail_animation\",\"name\":\"submit(%s)\","
             "\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s}",
-            i, npu_u64(id).text, alloc ? "t" : "r1t", number, NPU_PID_ORCHESTRATOR,
-            NPU_TID_ORCHESTRATOR, npu_us(start).text, npu_us(end - start).text);
-        if (alloc)
-            alloc_slice(p, number, start, end);
+            i, npu_u64(id).text, name, NPU_PID_ORCHESTRATOR, NPU_TID_ORCHESTRATOR,
+            npu_us(start).text, npu_us(end - start).text);
+        if (submit->task < 0)
+            alloc_slice(p, id, name, start, end);
     }
 }
 
@@ -333,8 +365,11 @@ static void earlier(double ns, double *least) {
 // Ticks of the smallest stamp that the level shows.
 static int64_t find_origin(const npu_trace *trace, int level) {
     double least = -1;
-    for (int i = 0; i < trace->row_count; i++)
-        earlier(level >= 2 ? trace->rows[i].dispatch : trace->rows[i].receive, &least);
+    for (int i = 0; i < trace->row_count; i++) {
+        earlier(trace->rows[i].receive, &least); // a capture's may come before its dispatch
+        if (level >= 2)
+            earlier(trace->rows[i].dispatch, &least);
+    }
     for (int i = 0; i < trace->phase_count && level >= 3; i++)
         earlier(trace->phases[i].start, &least);
     for (int i = 0; i < trace->submit_count && level >= 4; i++)

@@ -47,9 +47,7 @@ typedef struct npu_picture {
 // Both leave something to free even when they fail.
 npu_status npu_picture_make(const npu_trace *trace, const npu_graph *graph, const char *die,
                             npu_picture *picture, npu_error *err);
-// Reads chip_swimlane_records.json (or l2_swimlane_records.json) of generation G1 and, as far
-// as they are there, deps.json and name_map*.json for the kernels' names and summary.json for
-// the die's.
+// Reads the capture in a folder (folder.h); summary.json, if it is there, gives the die.
 npu_status npu_picture_read(const char *folder, npu_picture *picture, npu_error *err);
 void npu_picture_free(npu_picture *picture);
 

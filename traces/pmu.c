@@ -24,7 +24,8 @@ npu_status npu_pmu_write(FILE *out, const npu_trace *trace, const npu_graph *gra
         assert(func_id >= 0 && row->end >= row->start);
         long long total = cycles(trace, row->end - row->start);
         fprintf(out, "%d,%d,0x%016llx,%d,%d,%lld", core->thread, row->core,
-                (unsigned long long)npu_task_id(row->task), func_id, core->type == NPU_AIV, total);
+                (unsigned long long)npu_trace_task_id(trace, row->task), func_id,
+                core->type == NPU_AIV, total);
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
             long long busy = cycles(trace, row->busy[columns[c]]);
             fprintf(out, ",%lld", busy < total ? busy : total);

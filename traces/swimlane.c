@@ -45,7 +45,7 @@ static void emit_rows(npu_emit *emit, const npu_trace *trace, const npu_groups *
         assert(row->receive <= row->start && row->start <= row->end);
         long long start = ticks(trace, row->start);
         npu_emit_line(emit, "\n    [%d, %s, %u, %lld, %lld, %lld]", row->core,
-                      npu_u64(npu_task_id(row->task)).text, row->reg_task_id, start,
+                      npu_u64(npu_trace_task_id(trace, row->task)).text, row->reg_task_id, start,
                       ticks(trace, row->end), start - ticks(trace, row->receive));
     }
     npu_emit_text(emit, emit->more ? "\n  ],\n" : "],\n");
@@ -66,7 +66,8 @@ static void emit_phase(npu_emit *emit, const npu_trace *trace, const npu_phase *
         snprintf(extra, sizeof extra, ", \"pop_hit\": %lld, \"pop_miss\": %lld",
                  (long long)phase->pop_hit, (long long)phase->pop_miss);
     else if (phase->kind == NPU_PHASE_DUMMY_TASK)
-        snprintf(extra, sizeof extra, ", \"task_id\": %s", npu_u64(npu_task_id(phase->task)).text);
+        snprintf(extra, sizeof extra, ", \"task_id\": %s",
+                 npu_u64(npu_trace_task_id(trace, phase->task)).text);
     npu_emit_line(emit,
                   "\n      {\"kind\": \"%s\", \"start_cycles\": %lld, \"end_cycles\": %lld, "
                   "\"loop_iter\": %lld, \"tasks_processed\": %lld%s, "
@@ -96,7 +97,8 @@ static void emit_submits(npu_emit *emit, const npu_trace *trace) {
     int allocations = 0;
     for (int i = 0; i < trace->submit_count; i++) {
         const npu_submit *submit = &trace->submits[i];
-        uint64_t id = submit->task >= 0 ? npu_task_id(submit->task) : npu_alloc_id(allocations++);
+        uint64_t id = submit->task >= 0 ? npu_trace_task_id(trace, submit->task)
+                                        : npu_alloc_id(allocations++);
         npu_emit_line(emit,
                       "\n      {\"submit_idx\": %d, \"task_id\": %s, \"start_cycles\": %lld, "
                       "\"end_cycles\": %lld}",

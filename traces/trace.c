@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const npu_phase_names[] = {
-    "complete",       "dispatch", "async_poll", "release",    "dummy",
-    "early_dispatch", "drain",    "resolve",    "dummy_task", NULL};
+const char *const npu_phase_names[] = {"complete", "dispatch",       "async_poll", "release",
+                                       "dummy",    "early_dispatch", "drain",      "other",
+                                       "resolve",  "dummy_task",     "inner",      NULL};
 
 _Static_assert(sizeof npu_phase_names / sizeof *npu_phase_names == NPU_PHASE_COUNT + 1, "phases");
 
@@ -52,12 +52,39 @@ uint64_t npu_alloc_id(int n) {
     return (uint64_t)n;
 }
 
+uint64_t npu_trace_task_id(const npu_trace *trace, int task) {
+    return trace->task_ids != NULL ? trace->task_ids[task] : npu_task_id(task);
+}
+
+const char *npu_task_label(uint64_t id, bool host_graph, char *buf, int size) {
+    unsigned long space = (unsigned long)(id >> 62);
+    unsigned long parent = (unsigned long)(id >> 32 & 0xfffff);
+    unsigned long local = (unsigned long)(id & 0xffffffff);
+    if (host_graph && space == 1)
+        snprintf(buf, (size_t)size, "g%lut%lu", parent, local);
+    else if (host_graph && space != 3)
+        snprintf(buf, (size_t)size, "%c%lu", space == 0 ? 't' : 'p', local);
+    else if (id >> 32 == 0)
+        snprintf(buf, (size_t)size, "t%lu", local);
+    else if (id >> 40 != 0) // no id that the runtime would make
+        snprintf(buf, (size_t)size, "%llu", (unsigned long long)id);
+    else
+        snprintf(buf, (size_t)size, "r%lut%lu", parent & 0xff, local);
+    return buf;
+}
+
+const char *npu_phase_name(const npu_phase *phase) {
+    return phase->name != NULL ? phase->name : npu_phase_names[phase->kind];
+}
+
 int64_t npu_trace_ticks(const npu_trace *trace, double ns) {
     assert(ns >= 0 && trace->clock_hz > 0);
+    if (trace->task_ids != NULL)
+        return llround(ns * trace->clock_hz / 1e9) + trace->origin;
     return (int64_t)floor(ns * trace->clock_hz / 1e9) + NPU_TICK_ORIGIN;
 }
 
 bool npu_phase_recorded(const npu_trace *trace, const npu_phase *phase) {
-    return phase->kind != NPU_PHASE_RESOLVE ||
+    return phase->kind != NPU_PHASE_RESOLVE || trace->task_ids != NULL ||
            npu_trace_ticks(trace, phase->end) - npu_trace_ticks(trace, phase->start) >= 50;
 }

@@ -30,8 +30,10 @@ typedef enum npu_phase_kind { // runtime.md 1.3; outer kinds first
     NPU_PHASE_DUMMY,
     NPU_PHASE_EARLY_DISPATCH,
     NPU_PHASE_DRAIN,
+    NPU_PHASE_OTHER,      // an outer kind of a capture that the model does not have
     NPU_PHASE_RESOLVE,    // inside complete or dummy
     NPU_PHASE_DUMMY_TASK, // zero-width marker
+    NPU_PHASE_INNER,      // an inner kind or a marker that the model does not have
     NPU_PHASE_COUNT,
 } npu_phase_kind;
 extern const char *const npu_phase_names[];
@@ -39,6 +41,7 @@ extern const char *const npu_phase_names[];
 typedef struct npu_phase {
     int thread;
     npu_phase_kind kind;
+    const char *name; // of NPU_PHASE_OTHER and NPU_PHASE_INNER, else NULL
     double start, end;
     int64_t loop_iter;
     int64_t processed;                // tasks_processed: its meaning depends on the kind
@@ -93,7 +96,11 @@ typedef struct npu_trace {
     npu_submit *submits; // in order
     int submit_count, submit_capacity;
     int scheduler_count;
-    double makespan; // ns, from the first dispatch-side activity (0) to the last finish
+    const uint64_t *task_ids; // captured: the ids of the graph's tasks; NULL: simulated
+    const uint64_t *call_ids; // captured: those of the submits, allocations included
+    bool host_graph;          // captured: they are of a graph that the host built
+    int64_t origin;           // captured: ticks at ns 0; every stamp is a whole tick
+    double makespan;          // ns, from the first dispatch-side activity (0) to the last finish
     npu_totals totals;
 } npu_trace;
 
@@ -114,16 +121,24 @@ int npu_task_cores(const npu_task *task);
 // The func_id of a task's part on a core of this type; -1 when it has none.
 int npu_task_func_id(const npu_graph *graph, const npu_task *task, npu_engine_type core);
 
+// The id of a task in this trace, and how the runtime shows an id: "r1t7" (ring and number; "t7"
+// on ring 0), or of a host's graph "t7", "g3t7", "p7". The latter returns buf.
+uint64_t npu_trace_task_id(const npu_trace *trace, int task);
+const char *npu_task_label(uint64_t id, bool host_graph, char *buf, int size);
+// What a phase is called in files.
+const char *npu_phase_name(const npu_phase *phase);
+
 // The task id used in files: ring 1 for all (scope depth 1), local = submission index.
 uint64_t npu_task_id(int task);
 // The id of the n-th allocation: ring 0.
 uint64_t npu_alloc_id(int n);
 
 // A stamp in files: ticks of clock_hz, rounded down (so that order survives), from an
-// origin that keeps every stamp above 0, which means "lost".
+// origin that keeps every stamp above 0, which means "lost". Captured stamps are those of the file.
 enum { NPU_TICK_ORIGIN = 10 };
 int64_t npu_trace_ticks(const npu_trace *trace, double ns);
-// The runtime records a resolve phase only when it lasts 50 ticks; all others always.
+// The runtime records a resolve phase only when it lasts 50 ticks; all others always. What was
+// captured was recorded.
 bool npu_phase_recorded(const npu_trace *trace, const npu_phase *phase);
 
 #endif

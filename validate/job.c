@@ -123,7 +123,7 @@ npu_status npu_job_run(const npu_cases *cases, int job, const npu_ranks *ranks, 
                        npu_engine_kind engine, npu_sim_result *results, npu_error *err) {
     assert(job >= 0 && job < cases->job_count);
     const npu_variant *v = &cases->variants[cases->jobs[job].variant];
-    npu_sim_options options = {engine, v->l2_warm, NULL, NULL};
+    npu_sim_options options = {.engine = engine, .l2_warm = v->l2_warm};
     npu_error error = {{0}};
     npu_walls walls;
     npu_die_walls(die, &walls);

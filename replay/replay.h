@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A captured task graph carried out by the model, beside what the device did (docs/replay.md).
+#ifndef NPU_REPLAY_H
+#define NPU_REPLAY_H
+
+#include <stdio.h>
+
+#include "scene.h"
+#include "simulate.h"
+
+typedef struct npu_replay_options {
+    const npu_graph
+        *map;            // tile programs by kernel name; NULL: every kernel takes its measured time
+    bool measured_order; // blocks run on the cores, and in the order, of the capture
+    bool recorded;       // the recorder's time on cores and orchestrator is modelled too
+    npu_engine_kind engine;
+    bool l2_warm;
+} npu_replay_options;
+
+typedef struct npu_replay_kernel { // tasks of one function of the capture
+    const char *name;
+    int tasks, rows;
+    bool modelled;        // by a tile program
+    double measured_mean; // ns of a row
+    double modelled_mean;
+    double measured_total; // sums over rows
+    double modelled_total;
+    double start_error; // median over tasks of |modelled - measured first start|, ns
+} npu_replay_kernel;
+
+typedef struct npu_replay {
+    // From the first dispatch to the last finish, ns.
+    double measured, modelled;
+    double start_median, start_p90; // over tasks, as start_error
+    int tasks;                      // that ran
+    int idle_tasks;                 // with a kernel but without a row: carried out as dummies
+    npu_replay_kernel *kernels;     // by their share of the core time
+    int kernel_count;
+    npu_graph graph; // what was carried out; borrows from the scene and the map
+    npu_sim_result result;
+} npu_replay;
+
+// Carries the scene out on the die. NPU_BAD_INPUT when that cannot be: edges against the order of
+// submission, a map that fits nothing or has other widths, an order that cannot be pinned. `scene`
+// and the map must outlive *replay, which is to be freed in any case.
+npu_status npu_replay_run(const npu_scene *scene, const npu_die *die,
+                          const npu_replay_options *options, npu_replay *replay, npu_error *err);
+void npu_replay_free(npu_replay *replay);
+void npu_replay_print(FILE *out, const npu_replay *replay);
+
+#endif

@@ -1,0 +1,1 @@
+convert data/captures/legacy
