@@ -75,10 +75,11 @@ static void a_run_goes_through_all_forms_without_loss(void **state) {
     (void)state;
     static const char *const forms[] = {"g1", "g2", "g3"};
     char run[256], direct[256], through[256];
-    npusim_run_options options = {.input = {.graph = NPUSIM_SOURCE "/configs/models/deepseek_v4_flash/hc_pre.yaml",
-                                            .config = NPUSIM_SOURCE "/configs"},
-                                  .out = in_place("run", run),
-                                  .no_plot = true};
+    npusim_run_options options = {
+        .input = {.graph = NPUSIM_SOURCE "/configs/models/deepseek_v4_flash/hc_pre.yaml",
+                  .config = NPUSIM_SOURCE "/configs"},
+        .out = in_place("run", run),
+        .no_plot = true};
     npu_error err = {{0}};
     assert_int_equal(npusim_run(&options, NULL, NULL, NULL, &err), NPU_OK);
     for (int g = 0; g < 3; g++)

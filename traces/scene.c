@@ -227,6 +227,7 @@ static npu_status add_edges(npu_scene_maker *m) {
 static npu_status name_graph(npu_scene_maker *m) {
     const char *name = m->names->orchestrator != NULL ? m->names->orchestrator : "capture";
     npu_graph *graph = &m->scene->graph;
+    graph->ranks = graph->full = 1;
     graph->name = npu_arena_text(&graph->arena, name, strlen(name));
     graph->path = npu_arena_text(&graph->arena, m->c->path, strlen(m->c->path));
     return graph->name != NULL && graph->path != NULL ? NPU_OK : npu_fail_memory(m->err);
