@@ -75,7 +75,7 @@ npu_status npu_dies_engine(const npu_die *die, int ranks, int full, const npu_fa
             for (int k = 0; k < own[i].link_count; k++)
                 own[i].links[k] += r * NPU_LINK_COUNT;
     }
-    for (int i = first; i < link_count && !status; i++)
+    for (int i = first; fabric != NULL && i < link_count && !status; i++)
         links[i] = (npu_link){fabric->links[i - first].name, fabric->links[i - first].rate};
     for (int pair = 0; fabric != NULL && pair < ranks * ranks && !status; pair++)
         add_pair(paths, fabric, full, pair / ranks, pair % ranks);
