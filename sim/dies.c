@@ -65,23 +65,24 @@ npu_status npu_dies_engine(const npu_die *die, int ranks, int full, const npu_fa
         path_count += ranks * ranks * NPU_REMOTE_COUNT;
     npu_link *links = calloc((size_t)link_count, sizeof *links);
     npu_path *paths = calloc((size_t)path_count, sizeof *paths);
-    npu_status status = NPU_OK;
-    if (links == NULL || paths == NULL)
-        status = npu_fail_memory(err);
-    for (int r = 0; r < full && !status; r++) {
+    if (links == NULL || paths == NULL) {
+        free(links);
+        free(paths);
+        return npu_fail_memory(err);
+    }
+    for (int r = 0; r < full; r++) {
         npu_path *own = &paths[r * NPU_PATH_COUNT];
         npu_memory_net(die, &links[r * NPU_LINK_COUNT], own);
         for (int i = 0; i < NPU_PATH_COUNT; i++)
             for (int k = 0; k < own[i].link_count; k++)
                 own[i].links[k] += r * NPU_LINK_COUNT;
     }
-    for (int i = first; fabric != NULL && i < link_count && !status; i++)
+    for (int i = first; fabric != NULL && i < link_count; i++)
         links[i] = (npu_link){fabric->links[i - first].name, fabric->links[i - first].rate};
-    for (int pair = 0; fabric != NULL && pair < ranks * ranks && !status; pair++)
+    for (int pair = 0; fabric != NULL && pair < ranks * ranks; pair++)
         add_pair(paths, fabric, full, pair / ranks, pair % ranks);
     npu_net net = {links, link_count, paths, path_count};
-    if (!status)
-        status = npu_engine_new(kind, &net, engine, err);
+    npu_status status = npu_engine_new(kind, &net, engine, err);
     free(links);
     free(paths);
     return status;

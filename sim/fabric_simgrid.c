@@ -58,9 +58,10 @@ npu_status npu_fabric_read(const char *path, npu_fabric *f, int room, npu_error 
     char *args[] = {"npusim", "--cfg=debug/verbose-exit:0", NULL};
     int count = 2;
     npu_pos pos = {path, 0, 0};
-    sg_host_t hosts[64];
-    if (f->ranks > (int)(sizeof hosts / sizeof *hosts))
-        return npu_fail(err, NPU_BAD_INPUT, pos, "at most 64 dies are read");
+    enum { MOST = 64 };
+    sg_host_t hosts[MOST];
+    if (f->ranks > MOST)
+        return npu_fail(err, NPU_BAD_INPUT, pos, "at most %d dies are read", MOST);
     simgrid_init(&count, args);
     simgrid_load_platform(path);
     for (int r = 0; r < f->ranks; r++) {

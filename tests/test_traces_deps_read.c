@@ -101,10 +101,10 @@ static void arguments_are_windows_of_tensors(void **state) {
     assert_int_equal(d.args[1].access, NPU_INOUT);
     assert_int_equal(d.args[1].dtype, NPU_BF16);
     assert_int_equal(d.args[1].start_offset, 64);
-    const int64_t *extents = &d.extents[d.args[1].first_extent];
+    const int64_t *extents = d.extents + d.args[1].first_extent;
     assert_true(extents[0] == 4 && extents[1] == 16 && extents[2] == 32 && extents[3] == 1);
     assert_int_equal(d.args[2].dtype, NPU_DTYPE_COUNT); // a name that is not known
-    extents = &d.extents[d.args[2].first_extent];       // without strides: side by side
+    extents = d.extents + d.args[2].first_extent;       // without strides: side by side
     assert_true(extents[3] == 15 && extents[4] == 5 && extents[5] == 1);
     assert_true(d.tensors[0].address == UINT64_C(20622553907200));
     assert_int_equal(d.tensors[0].elements, 81920);
