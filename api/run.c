@@ -13,6 +13,7 @@
 #include "pmu.h"
 #include "report.h"
 #include "simulate.h"
+#include "step.h"
 #include "summary.h"
 #include "swimlane.h"
 #include "units.h"
@@ -171,6 +172,23 @@ static void print_fabric(const run *r, double makespan, FILE *out) {
     }
 }
 
+static void print_step(const run *r, double makespan, FILE *out) {
+    const npu_host_step *step = &r->context.ranks.graphs[0].step;
+    if (!step->given)
+        return;
+    npu_step_times t = npu_step_time(step, &r->context.die, makespan);
+    const double parts[] = {t.total, t.device, t.metadata, t.to_device, t.submit, t.from_device};
+    char text[6][32];
+    for (int i = 0; i < 6; i++)
+        npu_show_time(parts[i], text[i], sizeof text[i]);
+    fprintf(
+        out,
+        "step %s: device %s, host: metadata %s + copies to the device %s + %lld submission%s %s "
+        "+ copies back %s\n",
+        text[0], text[1], text[2], text[3], (long long)step->submissions,
+        step->submissions == 1 ? "" : "s", text[4], text[5]);
+}
+
 // Of several ranks all makespans, and the rest of the slowest.
 static void print_report(const run *r, FILE *out) {
     int count = r->context.ranks.full, shown = slowest(r);
@@ -186,6 +204,7 @@ static void print_report(const run *r, FILE *out) {
         print_fabric(r, r->results[shown].trace.makespan, out);
     npu_report report = {&r->results[shown].trace, &r->context.ranks.graphs[shown],
                          &r->metrics[shown], r->context.die.name};
+    print_step(r, r->results[shown].trace.makespan, out);
     npu_report_print(out, &report);
 }
 

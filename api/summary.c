@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summary.h"
 
+#include "step.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -125,6 +127,19 @@ static json_t *chain(const npu_graph *graph, const npu_metrics *metrics) {
     return list;
 }
 
+// Of this rank alone.
+static json_t *step(const npu_context *context, const npu_graph *graph, const npu_trace *trace) {
+    npu_step_times t = npu_step_time(&graph->step, &context->die, trace->makespan);
+    json_t *o = json_object();
+    put(o, "total_us", json_real(t.total / 1000));
+    put(o, "device_us", json_real(t.device / 1000));
+    put(o, "metadata_us", json_real(t.metadata / 1000));
+    put(o, "to_device_us", json_real(t.to_device / 1000));
+    put(o, "submit_us", json_real(t.submit / 1000));
+    put(o, "from_device_us", json_real(t.from_device / 1000));
+    return o;
+}
+
 npu_status npu_summary_write(FILE *out, const npu_context *context,
                              const npusim_run_options *options, const npu_graph *graph,
                              const npu_trace *trace, const npu_metrics *metrics, npu_error *err) {
@@ -134,6 +149,8 @@ npu_status npu_summary_write(FILE *out, const npu_context *context,
     put(o, "warnings",
         texts((const char *const *)context->warnings.lines, context->warnings.count));
     put(o, "makespan_us", json_real(trace->makespan / 1000));
+    if (graph->step.given)
+        put(o, "step", step(context, graph, trace));
     put(o, "tasks", json_integer(graph->task_count));
     put(o, "rows", json_integer(trace->row_count));
     put(o, "utilisation", utilisation(trace, metrics));

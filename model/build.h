@@ -133,6 +133,7 @@ typedef struct npu_build {
     int64_t next_address;
     int ranks, full;
     double skew;
+    npu_host_step step;
     int64_t steps; // loop iterations and items so far
     uint64_t hash;
 } npu_build;
@@ -153,6 +154,11 @@ npu_status npu_build_rank(npu_build *b);
 npu_status npu_build_ranks(npu_build *b, const npu_yaml *ranks, const npu_yaml *full);
 // How much later this rank begins: an expression with a unit of time, "rank * 3us".
 npu_status npu_build_skew(npu_build *b, const npu_yaml *node);
+// step.c
+// `step:`. Without a skew the ranks begin one submission after the other.
+npu_status npu_build_step(npu_build *b, const npu_yaml *map);
+// An expression with a unit of time (ns us ms), in ns: "rank * 3us".
+npu_status npu_build_time(npu_build *b, const npu_yaml *node, const char *what, double *ns);
 // `on_ranks: name`: a tensor of this file, on every rank, with the rank as a first dimension.
 npu_status npu_build_on_ranks(npu_build *b, const npu_yaml *map, npu_tensor *tensor);
 

@@ -89,6 +89,15 @@ typedef struct npu_func { // one row of name_map.json
     const char *half_names[2]; // captured: what a MIX's AIC and AIV halves are called
 } npu_func;
 
+// What the host does around the graph, once a step. Times in ns.
+typedef struct npu_host_step {
+    bool given;
+    int64_t submissions;            // programs that the graph is submitted as
+    double submit;                  // of the host for each, on each rank
+    double metadata;                // built on the host before; 0 when the device does it
+    int64_t to_device, from_device; // bytes copied before and after
+} npu_host_step;
+
 typedef struct npu_graph {
     const char *path; // of the file it came from
     const char *name;
@@ -102,10 +111,11 @@ typedef struct npu_graph {
     int edge_count;
     const npu_func *funcs;
     int func_count;
-    bool operators;     // `dispatch: operator`: launched one after the other, not by the AICPU
-    int rank, ranks;    // which of how many dies this is; 0 of 1 without `ranks:`
-    int full;           // ranks from here on are not simulated: rank r is an image of r % full
-    double skew;        // ns that this rank begins after time 0
+    bool operators;  // `dispatch: operator`: launched one after the other, not by the AICPU
+    int rank, ranks; // which of how many dies this is; 0 of 1 without `ranks:`
+    int full;        // ranks from here on are not simulated: rank r is an image of r % full
+    double skew;     // ns that this rank begins after time 0
+    npu_host_step step;
     const char *fabric; // what joins them, as written: a name or a path of a .xml; NULL: not said
     uint64_t hash;      // of every file read and every setting: equal inputs, equal hash
     npu_arena arena;

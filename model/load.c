@@ -32,9 +32,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",   "dispatch", "ranks",  "fabric",
-                                       "full",    "skew",    "calls",    "params", "require",
-                                       "kernels", "tensors", "tasks",    NULL};
+    static const char *const keys[] = {"doc",     "graph",   "dispatch", "ranks", "fabric",
+                                       "full",    "skew",    "step",     "calls", "params",
+                                       "require", "kernels", "tensors",  "tasks", NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -92,6 +92,8 @@ npu_status npu_build_frame(npu_build *b, const npu_override *given, int given_co
         status = npu_build_ranks(b, npu_yaml_get(root, "ranks"), npu_yaml_get(root, "full"));
     if (status == NPU_OK && b->frame == &b->root)
         status = npu_build_skew(b, npu_yaml_get(root, "skew"));
+    if (status == NPU_OK && b->frame == &b->root)
+        status = npu_build_step(b, npu_yaml_get(root, "step"));
     if (status == NPU_OK)
         status = npu_build_require(b, npu_yaml_get(root, "require"));
     if (status == NPU_OK)
@@ -237,6 +239,7 @@ static npu_status finish(npu_build *b, npu_graph *graph) {
     graph->ranks = b->ranks;
     graph->full = b->full;
     graph->skew = b->skew;
+    graph->step = b->step;
     graph->hash = b->hash;
     return status;
 }

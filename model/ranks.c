@@ -45,34 +45,11 @@ npu_status npu_build_ranks(npu_build *b, const npu_yaml *ranks, const npu_yaml *
 }
 
 npu_status npu_build_skew(npu_build *b, const npu_yaml *node) {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
     if (node == NULL)
         return NPU_OK;
-    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "skew", b->err);
-    if (status)
-        return status;
     if (!has_ranks(b))
         return npu_fail(b->err, NPU_BAD_INPUT, node->pos, "the graph has no `ranks`");
-    size_t length = strlen(node->text);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (length <= 2 || strcmp(node->text + length - 2, units[i].name) != 0)
-            continue;
-        const char *text = npu_arena_text(&b->scratch, node->text, length - 2);
-        int64_t value = 0;
-        if (text == NULL)
-            return npu_fail_memory(b->err);
-        status = npu_build_eval(b, text, node->pos, &value);
-        if (!status && (value < 0 || value > INT64_C(1000000000)))
-            status = npu_fail(b->err, NPU_BAD_INPUT, node->pos,
-                              "skew is 0 to 1000000000%s, not %" PRId64, units[i].name, value);
-        b->skew = (double)value * units[i].ns;
-        return status;
-    }
-    return npu_fail(b->err, NPU_BAD_INPUT, node->pos,
-                    "skew must end in ns, us or ms (for example rank * 3us), not '%s'", node->text);
+    return npu_build_time(b, node, "skew", &b->skew);
 }
 
 npu_status npu_build_on_ranks(npu_build *b, const npu_yaml *map, npu_tensor *tensor) {

@@ -109,6 +109,8 @@ static const npu_die_field tail[] = {
     FIELD("launch.tail", TIME, ANY, launch.tail),
     FIELD("recorder.core", TIME, ANY, recorder.core),
     FIELD("recorder.submit", NONE, ANY, recorder.submit),
+    FIELD("host.copy", TIME, ANY, host.copy),
+    FIELD("host.rate", RATE, POSITIVE, host.rate),
 };
 
 enum {

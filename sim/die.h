@@ -134,6 +134,11 @@ typedef struct npu_die {
         double core;   // ns of a core behind each kernel, before it looks for the next
         double submit; // share by which submits take longer
     } recorder;
+    // the host and its link
+    struct {
+        double copy; // ns of a copy of nothing
+        double rate; // bytes per ns
+    } host;
     double trace_clock;               // Hz of the stamps in swimlane files, as cycles per ns
     const struct npu_die_note *notes; // [npu_die_field_count()], by field
     npu_arena arena;

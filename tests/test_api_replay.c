@@ -34,7 +34,8 @@ static int end(void **state) {
 static const struct {
     const char *graph, *set;
 } graphs[] = {
-    {NPUSIM_SOURCE "/configs/models/deepseek_v4_flash/swa.yaml", NULL}, // MIX, a dummy, early dispatch
+    {NPUSIM_SOURCE "/configs/models/deepseek_v4_flash/swa.yaml",
+     NULL}, // MIX, a dummy, early dispatch
     {NPUSIM_SOURCE "/configs/models/deepseek_v4_flash/hc_pre.yaml", NULL},
     {NPUSIM_SOURCE "/configs/selftest/dispatch.yaml", "blocks=100"},
     {NPUSIM_SOURCE "/tests/data/graphs/layer.yaml", "T=8"},

@@ -44,6 +44,31 @@ static void a_rank_has_its_skew(void **state) {
     }
 }
 
+// Without a skew the ranks begin a submission apart.
+static void a_step_tells_what_the_host_does(void **state) {
+    fixture *f = *state;
+    const npu_graph *graph =
+        loads(f, "params: { rows: 4 }\nstep: { to_device: rows * 1024 }\n" TASKS);
+    assert_true(graph->step.given && graph->step.submissions == 1 && graph->step.submit == 0);
+    assert_int_equal(graph->step.to_device, 4096);
+    write_file("g.yaml", "ranks: 3\nstep: { submissions: 2, submit: 120us, metadata: 5us, "
+                         "from_device: 7 }\n" TASKS);
+    assert_int_equal(load_rank(f, 2), NPU_OK);
+    assert_int_equal(f->graph.step.submissions, 2);
+    assert_true(f->graph.step.submit == 120000 && f->graph.step.metadata == 5000);
+    assert_int_equal(f->graph.step.from_device, 7);
+    assert_true(f->graph.skew == 240000);
+    refuses(f, "step: { submit: 3 }\n" TASKS,
+            "g.yaml:1:17: submit must end in ns, us or ms (for example rank * 3us), not '3'");
+    refuses(f, "step: { submissions: 0 }\n" TASKS,
+            "g.yaml:1:22: submissions must be at least 1, not 0");
+    refuses(f, "step: { to_device: -1 }\n" TASKS,
+            "g.yaml:1:20: to_device must be at least 0, not -1");
+    refuses(f, "step: { submit_time: 3us }\n" TASKS,
+            "g.yaml:1:9: unknown key 'submit_time' in step");
+    refuses(f, "step: 3us\n" TASKS, "g.yaml:1:7: step must be a map");
+}
+
 static void an_included_file_knows_the_rank_too(void **state) {
     fixture *f = *state;
     write_file("a.yaml", "tensors: { y: { shape: [rank + 2], dtype: int8 } }\n" TASKS);
@@ -151,6 +176,7 @@ int main(void) {
         TEST(a_graph_without_ranks_is_rank_0_of_1),
         TEST(each_rank_reads_the_file_with_its_number),
         TEST(a_rank_has_its_skew),
+        TEST(a_step_tells_what_the_host_does),
         TEST(an_included_file_knows_the_rank_too),
         TEST(on_ranks_puts_the_rank_in_front),
         TEST(wrong_ranks_are_refused),

@@ -4,6 +4,7 @@
 #include "test_sim_core.h"
 
 #include "simulate.h"
+#include "step.h"
 
 enum { MOST = 2 };
 
@@ -208,6 +209,20 @@ static void a_rank_begins_after_its_skew(void **state) {
     close_two(&t);
 }
 
+// Two submissions of 100, a copy of 1000 B at 10 B/ns behind 30, none back, 5000 on the device.
+static void a_step_is_the_sum_of_host_and_device(void **state) {
+    fixture *f = *state;
+    f->die.host.copy = 30;
+    f->die.host.rate = 10;
+    npu_host_step step = {
+        .given = true, .submissions = 2, .submit = 100, .metadata = 7, .to_device = 1000};
+    npu_step_times t = npu_step_time(&step, &f->die, 5000);
+    assert_time(t.submit, 200);
+    assert_time(t.to_device, 130);
+    assert_time(t.from_device, 0);
+    assert_time(t.total, 7 + 130 + 200 + 5000);
+}
+
 // Each rank puts a line on the other one, tells it and waits for the same: 514 for the put and its
 // answer, told 300 later, read in 200. The stores of both share the way into neither.
 #define EXCHANGE(full, peer)                                                                       \
@@ -339,6 +354,7 @@ int main(void) {
         TEST(counters_add_up_or_are_set),
         TEST(a_die_can_tell_itself),
         TEST(a_rank_begins_after_its_skew),
+        TEST(a_step_is_the_sum_of_host_and_device),
         TEST(an_image_does_what_its_original_does),
         TEST(what_is_no_image_is_refused),
         TEST(a_notify_that_may_pass_its_stores_is_a_hazard),
