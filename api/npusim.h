@@ -44,6 +44,10 @@ npu_status npusim_run(const npusim_run_options *options, FILE *report, FILE *war
 // Loads and checks without simulating; prints what was found.
 npu_status npusim_check(const npusim_input *input, FILE *report, FILE *warn, npu_error *err);
 
+// The same, then prints what the order of the tasks shows, by kinds of tasks: redundant edges,
+// races, false serialisation, useless early flags. At most 32,768 tasks.
+npu_status npusim_check_deep(const npusim_input *input, FILE *report, FILE *warn, npu_error *err);
+
 // Prints the resolved die with its peak rates, or the list of dies (name NULL).
 npu_status npusim_die(const char *config, const char *name, FILE *report, npu_error *err);
 

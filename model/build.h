@@ -234,6 +234,9 @@ extern const char *const npu_task_keys[];
 // overlap.c: do two windows of one storage share an element? *covers: `a` holds all of `b`.
 // Exact when both are boxes of one layout; otherwise their extents decide.
 bool npu_overlap(const npu_arg *a, const npu_arg *b, bool *covers);
+// True when npu_overlap compares these two exactly.
+bool npu_overlap_is_exact(const npu_arg *a, const npu_arg *b);
+bool npu_extents_overlap(const npu_arg *a, const npu_arg *b);
 // Elements from the first to the last, and how many there are.
 void npu_extent(const npu_arg *window, int64_t *extent, int64_t *count);
 
