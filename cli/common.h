@@ -115,5 +115,7 @@ int cli_validate(int argc, char **argv);
 int cli_calibrate(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_plot(int argc, char **argv);
+int cli_explain(int argc, char **argv);
+int cli_compare(int argc, char **argv);
 
 #endif
