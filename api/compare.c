@@ -23,11 +23,10 @@ static npu_status open_folder(const char *path, const char *config, npu_folder *
     folder->input.config = config;
     if (!status)
         status = npu_simulated_open(run, &folder->input, err);
-    if (!status && run->context.ranks.graphs[0].hash != folder->hash && folder->rank == 0)
+    char text[1024];
+    if (!status && npu_folder_changed(folder, path, run, text, sizeof text))
         return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
-                        "%s has changed since the run in %s, which cannot be simulated again; keep "
-                        "a copy of each version and compare these",
-                        folder->input.graph, path);
+                        "%s; keep a copy of each version and compare these", text);
     return status;
 }
 

@@ -32,7 +32,7 @@ static figure signed_time(double ns) {
 }
 
 static figure share_of(double part, double whole) {
-    figure f = {{0}};
+    figure f = {"-"};
     if (fabs(whole) >= least_time)
         snprintf(f.text, sizeof f.text, "%.1f %%",
                  fabs(part) < least_time ? 0 : 100 * part / whole);
@@ -169,12 +169,12 @@ static void print_memory(const npu_compared *c, FILE *out) {
         {"L2 missed", a->l2_miss_bytes, b->l2_miss_bytes},
     };
     fprintf(out, "\n%-26s %11s %11s\n", "Bytes", "A", "B");
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        fprintf(out, "  %-24s %11s %11s  %s\n", lines[i].name, show_bytes(lines[i].a).text,
-                show_bytes(lines[i].b).text,
-                lines[i].a > 0 && lines[i].a != lines[i].b
-                    ? share_of(lines[i].b - lines[i].a, lines[i].a).text
-                    : "");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        bool moved = lines[i].a > 0 && lines[i].a != lines[i].b;
+        fprintf(out, "  %-24s %11s %11s%s%s\n", lines[i].name, show_bytes(lines[i].a).text,
+                show_bytes(lines[i].b).text, moved ? "  " : "",
+                moved ? share_of(lines[i].b - lines[i].a, lines[i].a).text : "");
+    }
 }
 
 static void print_part(const npu_compared *c, FILE *out) {

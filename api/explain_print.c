@@ -7,6 +7,8 @@
 
 enum { MOST_LINKS = 120, MOST_WHATIFS = 10, MOST_KERNELS = 24 };
 
+static const double least_time = 0.05; // ns: what is printed as 0.0
+
 typedef struct figure { // a time in text of its own, so that several fit into one printf
     char text[32];
 } figure;
@@ -39,11 +41,12 @@ static void print_head(const npu_explained *e, FILE *out) {
         fprintf(out, "  of %d ranks the slowest is explained: rank %d\n", run->context.ranks.count,
                 run->slowest);
     fprintf(out, "\nCritical path\n");
-    fprintf(out, "  observed  %4d blocks  kernels %s + gaps %s = %s\n", m->chain_count,
-            time_of(m->chain_exec).text, time_of(sum_of(run->gaps.part)).text,
-            time_of(m->makespan).text);
-    fprintf(out, "  static    %4d tasks   %s, with cores for all and no time between tasks\n",
-            run->gaps.path_count, time_of(run->gaps.path_length).text);
+    fprintf(out, "  observed  %4d block%s  kernels %s + gaps %s = %s\n", m->chain_count,
+            m->chain_count == 1 ? " " : "s", time_of(m->chain_exec).text,
+            time_of(sum_of(run->gaps.part)).text, time_of(m->makespan).text);
+    fprintf(out, "  static    %4d task%s   %s, with cores for all and no time between tasks\n",
+            run->gaps.path_count, run->gaps.path_count == 1 ? " " : "s",
+            time_of(run->gaps.path_length).text);
 }
 
 static void print_causes(const npu_explained *e, FILE *out) {
@@ -160,12 +163,11 @@ static void print_whatifs(const npu_explained *e, FILE *out) {
             "share");
     for (int i = 0; i < e->whatifs.count && i < MOST_WHATIFS; i++) {
         const npu_whatif *w = &e->whatifs.items[i];
-        if (w->failed)
-            break;
         double saved = base - w->makespan;
-        fprintf(out, "  %-36.36s %10s %s%9s %6.1f %%\n", w->name, time_of(w->makespan).text,
-                saved < 0 ? "-" : " ", time_of(saved < 0 ? -saved : saved).text,
-                percent(saved, base));
+        if (w->failed || saved < least_time)
+            break;
+        fprintf(out, "  %-36.36s %10s %10s %6.1f %%\n", w->name, time_of(w->makespan).text,
+                time_of(saved).text, percent(saved, base));
     }
     for (int i = 0; i < e->whatifs.count; i++)
         if (e->whatifs.items[i].failed)

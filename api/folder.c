@@ -2,11 +2,15 @@
 #include "folder.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "json.h"
+
+// Both engines agree to 1e-6 on every time, and summary.json keeps 12 digits.
+static const double same_makespan = 2e-6;
 
 typedef struct reader {
     npu_folder *folder;
@@ -136,6 +140,22 @@ npu_status npu_folder_read(const char *folder, npu_folder *read, npu_error *err)
     npu_status status = get_all(&r, root);
     json_decref(root);
     return status;
+}
+
+const char *npu_folder_changed(const npu_folder *folder, const char *path, const npu_simulated *run,
+                               char *buf, size_t size) {
+    int rank = folder->rank < run->context.ranks.count ? folder->rank : 0;
+    double now = run->results[rank].trace.makespan;
+    if (run->context.ranks.graphs[rank].hash != folder->hash)
+        snprintf(buf, size, "%s has changed since the run in %s", folder->input.graph, path);
+    else if (fabs(now - folder->makespan) > same_makespan * folder->makespan)
+        snprintf(buf, size,
+                 "the run in %s took %.1f us and takes %.1f us now: its die, its fabric or npusim "
+                 "has changed",
+                 path, folder->makespan / 1000, now / 1000);
+    else
+        return NULL;
+    return buf;
 }
 
 void npu_folder_free(npu_folder *folder) {

@@ -5,6 +5,7 @@
 
 #include "mem.h"
 #include "npusim.h"
+#include "simulated.h"
 
 typedef struct npu_folder {
     npusim_input input; // without the config folder, which a run does not record
@@ -17,6 +18,10 @@ typedef struct npu_folder {
 // Reads <folder>/summary.json, or that of rank0 below it. NPU_IO when there is none;
 // NPU_BAD_INPUT when it is of another version or not a summary. Free in any case.
 npu_status npu_folder_read(const char *folder, npu_folder *read, npu_error *err);
+// What is not as it was when the run in `path` was made, now that it is simulated again: a
+// sentence in buf, or NULL.
+const char *npu_folder_changed(const npu_folder *folder, const char *path, const npu_simulated *run,
+                               char *buf, size_t size);
 void npu_folder_free(npu_folder *folder);
 
 #endif

@@ -152,6 +152,28 @@ static npu_status no_skew(variant *v, npu_graph *graph) {
     return NPU_OK;
 }
 
+static npu_status infinite_fabric(variant *v, npu_graph *graph) {
+    const npu_fabric *old = &v->ranks.fabric;
+    size_t pairs = (size_t)old->ranks * (size_t)old->ranks;
+    if (graph->rank != 0) // once for all
+        return NPU_OK;
+    npu_fabric_link *links = npu_arena_alloc(&v->arena, (size_t)old->link_count + 1, sizeof *links);
+    npu_route *routes = npu_arena_alloc(&v->arena, pairs + 1, sizeof *routes);
+    if (links == NULL || routes == NULL)
+        return npu_fail_memory(v->err);
+    for (int i = 0; i < old->link_count; i++) {
+        links[i] = old->links[i];
+        links[i].rate *= huge;
+    }
+    for (size_t i = 0; i < pairs; i++) {
+        routes[i] = old->routes[i];
+        routes[i].latency = 0;
+    }
+    v->ranks.fabric.links = links;
+    v->ranks.fabric.routes = routes;
+    return NPU_OK;
+}
+
 // Keeps the edges of pairs that are not redundant.
 static npu_status drop(variant *v, npu_graph *graph, const npu_redundant *redundant) {
     npu_task *tasks = own_tasks(v, graph);
@@ -243,6 +265,7 @@ static const change changes[] = {
     {"every task flagged early", "consumers are staged wherever they can be", NULL, flag_all},
     {"no early flags", "nothing is staged early", NULL, no_flags},
     {"no redundant edges", "the transitive reduction of the graph", NULL, no_redundant},
+    {"infinite fabric", "between dies anything moves at once", NULL, infinite_fabric},
     {"no launch skew", "all ranks begin together", NULL, no_skew},
 };
 enum { CHANGE_COUNT = sizeof changes / sizeof *changes };
@@ -266,6 +289,8 @@ static bool applies(const npu_simulated *base, const change *c) {
         return !base->l2_warm;
     if (c->graph == no_skew)
         return skewed;
+    if (c->graph == infinite_fabric)
+        return ranks->count > 1;
     if (c->graph == no_flags)
         return any_early(graph) && !graph->operators;
     if (c->graph == flag_all || c->graph == no_redundant || c->die == free_orchestrator ||
