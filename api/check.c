@@ -128,6 +128,11 @@ static npu_status print_redundant(const deep *d) {
     return status;
 }
 
+static void print_early_end(FILE *out, bool complete) {
+    if (!complete)
+        fprintf(out, "  there are more: the search ended early for its length\n");
+}
+
 static const char *race_cause(const npu_graph *graph, const npu_race *race) {
     if (graph->args[race->first_arg].access == NPU_IN)
         return "write after read";
@@ -150,9 +155,9 @@ static npu_status print_races(const deep *d) {
     }
     if (!status) {
         fprintf(d->out,
-                "\nraces: %d of a write after a read, %d others; no edge orders the two tasks%s\n",
-                reads, found.count - reads,
-                found.complete ? "" : " (too many: the search ended early)");
+                "\nraces: %d of a write after a read, %d others; no edge orders the two tasks\n",
+                reads, found.count - reads);
+        print_early_end(d->out, found.complete);
         status = print_kinds(d->out, list, found.count, "first", "then", "race", d->err);
     }
     free(list);
@@ -177,9 +182,10 @@ static npu_status print_false(const deep *d) {
     }
     if (!status) {
         fprintf(d->out,
-                "\nfalse serialisation: %d edges of disjoint regions whose extents overlap, "
-                "%d order tasks%s\n",
-                found.count, cost, found.complete ? "" : " (the search ended early)");
+                "\nfalse serialisation: %d edge%s of disjoint regions whose extents overlap, "
+                "%d order tasks\n",
+                found.count, plural(found.count), cost);
+        print_early_end(d->out, found.complete);
         if (found.undecided > 0)
             fprintf(d->out, "  %d pairs of regions are too large to compare\n", found.undecided);
         status = print_kinds(d->out, list, found.count, "writer", "reader", "effect", d->err);

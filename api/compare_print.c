@@ -70,13 +70,18 @@ const char *npu_compare_why(const npu_moved *moved, char *buf, size_t size) {
         add(buf, size, text);
     }
     if (a->bound_pipe != b->bound_pipe || a->bound_core != b->bound_core) {
-        snprintf(text, sizeof text, "bound by %s -> %s", npu_pipe_names[a->bound_pipe],
-                 npu_pipe_names[b->bound_pipe]);
+        snprintf(text, sizeof text, "bound by %s %.0f %% -> %s %.0f %%",
+                 npu_pipe_names[a->bound_pipe], 100 * a->bound_share, npu_pipe_names[b->bound_pipe],
+                 100 * b->bound_share);
         add(buf, size, text);
     }
-    if (buf[0] == '\0' && fabs(a->block_mean - b->block_mean) > 1e-6 * a->block_mean)
-        add(buf, size, "the same work, another speed");
-    else if (buf[0] == '\0')
+    if (buf[0] == '\0' && fabs(a->block_mean - b->block_mean) > 1e-6 * a->block_mean) {
+        snprintf(text, sizeof text, "the same work, %s; %s busy %.1f %% -> %.1f %%",
+                 b->block_mean > a->block_mean ? "slower" : "faster", npu_pipe_names[a->bound_pipe],
+                 100 * a->bound_share, 100 * b->bound_share);
+        add(buf, size, text);
+    }
+    if (buf[0] == '\0')
         add(buf, size, "another place in the schedule");
     return buf;
 }

@@ -49,6 +49,30 @@ static void print_head(const npu_explained *e, FILE *out) {
             time_of(run->gaps.path_length).text);
 }
 
+// How much of the kernels' time each pipe of their cores was busy, the five busiest.
+static void print_pipes(const npu_explained *e, FILE *out) {
+    const npu_metrics *m = &e->run.metrics;
+    double busy[NPU_PIPE_COUNT] = {0}, time = 0;
+    for (int i = 0; i < m->chain_count; i++) {
+        const npu_row *row = &npu_simulated_trace(&e->run)->rows[m->chain[i].row];
+        time += row->end - row->start;
+        for (int pipe = 0; pipe < NPU_PIPE_COUNT; pipe++)
+            busy[pipe] += row->busy[pipe];
+    }
+    const char *before = "  pipes busy in them  ";
+    for (int n = 0; n < 5; n++) {
+        int most = 0;
+        for (int pipe = 1; pipe < NPU_PIPE_COUNT; pipe++)
+            most = busy[pipe] > busy[most] ? pipe : most;
+        if (percent(busy[most], time) < 0.05)
+            break;
+        fprintf(out, "%s%s %.1f %%", before, npu_pipe_names[most], percent(busy[most], time));
+        busy[most] = 0;
+        before = ", ";
+    }
+    fputs(before[0] == ',' ? "\n" : "", out);
+}
+
 static void print_causes(const npu_explained *e, FILE *out) {
     static const char *const means[] = {
         "ended, until the AICPU saw it",
@@ -62,6 +86,7 @@ static void print_causes(const npu_explained *e, FILE *out) {
             "longest");
     fprintf(out, "  %-18s %11s %6.1f %%\n", "kernels", time_of(m->chain_exec).text,
             percent(m->chain_exec, m->makespan));
+    print_pipes(e, out);
     for (int c = 0; c < NPU_CAUSE_COUNT; c++) {
         int count = 0;
         double longest = 0;
@@ -86,13 +111,13 @@ static int by_wait(const void *a, const void *b) {
     return *x != *y ? (*x > *y ? -1 : 1) : 0;
 }
 
-// The wait from which on a link is printed: of a long path the longest gaps only.
+// The wait from which on a link is printed: of a long path the longest gaps only. Below 0: all.
 static double least_wait(const npu_metrics *m) {
     if (m->chain_count <= MOST_LINKS)
-        return 0;
+        return -1;
     double *waits = calloc((size_t)m->chain_count, sizeof *waits);
     if (waits == NULL)
-        return 0;
+        return -1;
     for (int i = 0; i < m->chain_count; i++)
         waits[i] = m->chain[i].wait;
     qsort(waits, (size_t)m->chain_count, sizeof *waits, by_wait);
@@ -101,25 +126,29 @@ static double least_wait(const npu_metrics *m) {
     return least;
 }
 
+static void print_link(const npu_simulated *run, int i, FILE *out) {
+    const npu_chain_link *link = &run->metrics.chain[i];
+    const npu_row *row = &npu_simulated_trace(run)->rows[link->row];
+    const double *part = run->gaps.gaps[i].part;
+    fprintf(out, "%10s %-5s %9s %9s %9s %9s %9s %4d %.27s\n", time_of(row->start).text,
+            npu_wait_names[link->reason], time_of(part[0]).text, time_of(part[1]).text,
+            time_of(part[2]).text, time_of(part[3]).text, time_of(link->exec).text, row->core,
+            npu_simulated_graph(run)->tasks[link->task].name);
+}
+
 static void print_links(const npu_explained *e, FILE *out) {
-    const npu_simulated *run = &e->run;
-    const npu_metrics *m = &run->metrics;
+    const npu_metrics *m = &e->run.metrics;
     double least = least_wait(m);
+    int equal = MOST_LINKS; // links that wait as long as the least: as many as there is room for
+    for (int i = 0; i < m->chain_count; i++)
+        equal -= m->chain[i].wait > least;
     fprintf(out, "\nEach gap of it, and the block after it%s\n",
-            least > 0 ? " (the longest gaps; --json has all)" : "");
+            m->chain_count > MOST_LINKS ? " (the longest; --json has all)" : "");
     fprintf(out, "%10s %-5s %9s %9s %9s %9s %9s %4s %s\n", "start", "for", "detect", "submit",
             "undisp.", "pick-up", "ran", "core", "task");
-    for (int i = 0; i < m->chain_count; i++) {
-        const npu_chain_link *link = &m->chain[i];
-        const npu_row *row = &npu_simulated_trace(run)->rows[link->row];
-        const double *part = run->gaps.gaps[i].part;
-        if (link->wait < least)
-            continue;
-        fprintf(out, "%10s %-5s %9s %9s %9s %9s %9s %4d %.27s\n", time_of(row->start).text,
-                npu_wait_names[link->reason], time_of(part[0]).text, time_of(part[1]).text,
-                time_of(part[2]).text, time_of(part[3]).text, time_of(link->exec).text, row->core,
-                npu_simulated_graph(run)->tasks[link->task].name);
-    }
+    for (int i = 0; i < m->chain_count; i++)
+        if (m->chain[i].wait > least || (m->chain[i].wait == least && equal-- > 0))
+            print_link(&e->run, i, out);
     fprintf(out, "%10s %-5s %9s\n", time_of(m->makespan).text, "end", time_of(m->chain_tail).text);
 }
 

@@ -8,10 +8,11 @@
 #include "build.h"
 #include "redundant.h"
 
-// Bounds of the time that a search may take: comparisons of regions, elements gone through one by
-// one for one comparison and for all, bits of the map for one.
+// Bounds of the time and the memory that a search may take: comparisons of regions, edges found,
+// elements gone through one by one for one comparison and for all, bits of the map for one.
 enum {
     MOST_TESTS = 30000000,
+    MOST_EDGES = 1000000,
     PAIR_ELEMENTS = 1 << 24,
     MOST_ELEMENTS = 1 << 30,
     MOST_BITS = 1 << 27
@@ -97,6 +98,10 @@ static bool same_layout(const npu_arg *a, const npu_arg *b) {
 
 static npu_status add(search *s, const entry *e, int task, int arg, bool in_graph) {
     npu_false_edges *found = s->found;
+    if (found->count == MOST_EDGES) {
+        s->tests = MOST_TESTS + 1;
+        return NPU_OK;
+    }
     npu_status status = NPU_GROW(found, items, count, capacity, s->err);
     if (!status)
         found->items[found->count++] =

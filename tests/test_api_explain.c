@@ -219,7 +219,7 @@ static void a_comparison_names_the_kernel_that_moved(void **state) {
     assert_us(json_object_get(b, "b"), "block_mean_us", 1.5);
     assert_us(b, "share", 1);
     assert_string_equal(json_string_value(json_object_get(b, "why")),
-                        "the same work, another speed");
+                        "the same work, slower; S busy 100.0 % -> 100.0 %");
     const json_t *a = named(json_object_get(c, "kernels"), "a");
     assert_true(json_is_null(json_object_get(a, "why")));
     // Until b ends in the first run at 1600 nothing is different.
