@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,7 @@ static int by_count(const void *a, const void *b) {
 // One line for each kind, the most frequent first. `findings` are put into another order.
 static npu_status print_kinds(FILE *out, finding *findings, int count, const char *first,
                               const char *second, const char *cause, npu_error *err) {
+    assert(findings != NULL);
     group *groups = calloc((size_t)count + 1, sizeof *groups);
     if (groups == NULL)
         return npu_fail_memory(err);
@@ -111,9 +113,9 @@ static npu_status print_redundant(const deep *d) {
     npu_redundant found;
     npu_status status = npu_redundant_find(d->graph, &d->order, &found, d->err);
     finding *list = calloc((size_t)found.count + 1, sizeof *list);
-    if (!status && list == NULL)
+    if (list == NULL)
         status = npu_fail_memory(d->err);
-    for (int i = 0; i < found.count && !status; i++) {
+    for (int i = 0; i < found.count && list != NULL; i++) {
         const npu_redundant_edge *e = &found.items[i];
         list[i] = (finding){&d->graph->tasks[e->pred], &d->graph->tasks[e->succ],
                             causes[d->graph->edges[e->edge].source]};
@@ -144,10 +146,10 @@ static npu_status print_races(const deep *d) {
     npu_races found;
     npu_status status = npu_races_find(d->graph, &d->order, d->walls, &found, d->err);
     finding *list = calloc((size_t)found.count + 1, sizeof *list);
-    if (!status && list == NULL)
+    if (list == NULL)
         status = npu_fail_memory(d->err);
     int reads = 0;
-    for (int i = 0; i < found.count && !status; i++) {
+    for (int i = 0; i < found.count && list != NULL; i++) {
         const npu_race *r = &found.items[i];
         list[i] = (finding){&d->graph->tasks[r->first], &d->graph->tasks[r->second],
                             race_cause(d->graph, r)};
@@ -169,10 +171,10 @@ static npu_status print_false(const deep *d) {
     npu_false_edges found;
     npu_status status = npu_false_edges_find(d->graph, &d->order, &found, d->err);
     finding *list = calloc((size_t)found.count + 1, sizeof *list);
-    if (!status && list == NULL)
+    if (list == NULL)
         status = npu_fail_memory(d->err);
     int cost = 0;
-    for (int i = 0; i < found.count && !status; i++) {
+    for (int i = 0; i < found.count && list != NULL; i++) {
         const npu_false_edge *f = &found.items[i];
         list[i] = (finding){&d->graph->tasks[f->pred], &d->graph->tasks[f->succ],
                             f->ordered    ? "ordered anyway"
@@ -199,10 +201,10 @@ static npu_status print_flags(const deep *d) {
     npu_flags found;
     npu_status status = npu_flags_find(d->graph, &d->order, &found, d->err);
     finding *list = calloc((size_t)found.count + 1, sizeof *list);
-    if (!status && list == NULL)
+    if (list == NULL)
         status = npu_fail_memory(d->err);
     int count = 0;
-    for (int i = 0; i < found.count && !status; i++) {
+    for (int i = 0; i < found.count && list != NULL; i++) {
         const npu_flag_use *use = &found.items[i];
         const npu_task *task = &d->graph->tasks[use->task];
         if (use->staged > 0)

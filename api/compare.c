@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static npu_status open_graph(const char *path, const npusim_input *shared, npu_s
 static npu_status check_kinds(const npusim_compare_options *options, bool folders[2],
                               npu_error *err) {
     const npusim_input *in = &options->input;
+    assert(options->a != NULL && options->b != NULL);
     folders[0] = is_folder(options->a);
     folders[1] = is_folder(options->b);
     if (folders[0] != folders[1])
@@ -56,6 +58,7 @@ static npu_status check_kinds(const npusim_compare_options *options, bool folder
 // ---- kernels -------------------------------------------------------------------------------
 
 static npu_moved *find_kernel(npu_compared *c, const char *name) {
+    assert(name != NULL); // a function with rows has one
     for (int i = 0; i < c->kernel_count; i++)
         if (strcmp(c->kernels[i].name, name) == 0)
             return &c->kernels[i];

@@ -33,6 +33,7 @@ static double clamp(double value, double low, double high) {
 
 static void find_times(maker *m) {
     const npu_index *index = &m->index;
+    assert(index->task.first != NULL && index->preds.first != NULL);
     for (int i = 0; i < m->trace->submit_count; i++)
         if (m->trace->submits[i].task >= 0)
             m->submitted[m->trace->submits[i].task] = m->trace->submits[i].end;
@@ -59,6 +60,7 @@ static void find_times(maker *m) {
 static double of_producers(const maker *m, const double *times, int task) {
     double last = 0;
     const npu_groups *preds = &m->index.preds;
+    assert(preds->first != NULL);
     for (int i = preds->first[task]; i < preds->first[task + 1]; i++)
         last = later(last, times[preds->items[i]]);
     return last;
@@ -106,6 +108,7 @@ static void split_chain(maker *m) {
 static void split_core(maker *m, int core) {
     npu_core_time *sums = &m->gaps->cores[m->trace->cores[core].type];
     const npu_groups *rows = &m->index.core;
+    assert(rows->first != NULL);
     double free_since = 0, seen_free = 0;
     for (int i = rows->first[core]; i < rows->first[core + 1]; i++) {
         const npu_row *row = &m->trace->rows[rows->items[i]];
