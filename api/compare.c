@@ -95,6 +95,7 @@ static bool has_moved(const npu_moved *m) {
 
 static npu_status match_kernels(npu_compared *c, npu_error *err) {
     int most = c->run[0].metrics.kernel_count + c->run[1].metrics.kernel_count;
+    c->kernel_count = 0;
     c->kernels = calloc((size_t)most + 1, sizeof *c->kernels);
     if (c->kernels == NULL)
         return npu_fail_memory(err);

@@ -15,7 +15,7 @@ npu_status npusim_explain(const npusim_explain_options *options, FILE *report, F
         char text[1024];
         if (warn != NULL && npu_folder_changed(&folder, e.folder, &e.run, text, sizeof text))
             fprintf(warn, "npusim: warning: %s; this explains it as it is now\n", text);
-        status = npu_whatifs_run(&e.run, options->progress, &e.whatifs, err);
+        status = npu_whatifs_run(&e.run, options->jobs, options->progress, &e.whatifs, err);
     }
     if (!status && report != NULL)
         status =

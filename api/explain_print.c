@@ -200,7 +200,7 @@ static void print_whatifs(const npu_explained *e, FILE *out) {
     }
     for (int i = 0; i < e->whatifs.count; i++)
         if (e->whatifs.items[i].failed)
-            fprintf(out, "  %-36.36s cannot be: %.45s\n", e->whatifs.items[i].name,
+            fprintf(out, "  %-36.36s cannot be:\n    %.96s\n", e->whatifs.items[i].name,
                     e->whatifs.items[i].why);
 }
 

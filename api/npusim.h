@@ -67,6 +67,7 @@ typedef struct npusim_explain_options {
     const char *folder; // of a run (npusim_run_options.out)
     const char *config; // as in npusim_input
     bool json;          // JSON instead of text
+    int jobs;           // what-ifs simulated at a time; 0: as many as there are processors
     FILE *progress;     // a terminal that shows how far it is, or NULL
 } npusim_explain_options;
 

@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aicpu_state.h"
+#include "pool.h"
 #include "redundant.h"
 
 // A factor on rates that makes what they move take no time beside anything else; and ns, less than
@@ -318,37 +320,84 @@ static npu_status prepare(variant *v, const npu_simulated *base, const change *c
     return status;
 }
 
-static npu_status simulate(variant *v, npu_whatif *item) {
+typedef struct outcome { // of one simulation, from its process
+    double makespan;
+    bool failed;
+    char why[NPU_WHATIF_WHY];
+} outcome;
+
+static npu_status simulate(variant *v, outcome *o) {
     npu_sim_result *results = npu_arena_alloc(&v->arena, (size_t)v->ranks.count, sizeof *results);
     if (results == NULL)
         return npu_fail_memory(v->err);
     npu_error why = {0};
     npu_status status = npu_simulate_ranks(&v->ranks, &v->die, &v->options, results, &why);
-    item->failed = status == NPU_BAD_INPUT;
-    snprintf(item->why, sizeof item->why, "%.*s", (int)sizeof item->why - 1, why.text);
+    o->failed = status == NPU_BAD_INPUT;
+    snprintf(o->why, sizeof o->why, "%.*s", (int)sizeof o->why - 1, why.text);
     for (int i = 0; i < v->ranks.count && !status; i++) {
         double makespan = results[i].trace.makespan;
-        item->makespan = makespan > item->makespan ? makespan : item->makespan;
+        o->makespan = makespan > o->makespan ? makespan : o->makespan;
         npu_sim_result_free(&results[i]);
     }
-    return item->failed ? NPU_OK : status ? npu_fail_memory(v->err) : NPU_OK;
+    return o->failed ? NPU_OK : status ? npu_fail_memory(v->err) : NPU_OK;
 }
 
-// `func` is used by changes of a kernel.
-static npu_status try_one(const npu_simulated *base, const change *c, int func, npu_whatifs *list,
-                          npu_error *err) {
-    variant v = {.func = func, .err = err};
-    npu_status status = NPU_GROW(list, items, count, capacity, err);
-    if (status)
-        return status;
-    npu_whatif *item = &list->items[list->count++];
-    *item = (npu_whatif){.means = c->means};
-    snprintf(item->name, sizeof item->name, "%s", c->name);
-    status = prepare(&v, base, c);
+typedef struct plan { // one simulation; the item of the list has the same index
+    const change *change;
+    int func; // of a change of one kernel
+} plan;
+
+typedef struct runner {
+    const npu_simulated *base;
+    npu_whatifs *list;
+    plan *plans;
+    int done;
+    FILE *progress;
+    npu_status status;
+    npu_error *err;
+} runner;
+
+static npu_status work(void *owner, int job, void *result, npu_error *err) {
+    const runner *r = owner;
+    variant v = {.func = r->plans[job].func, .err = err};
+    npu_status status = prepare(&v, r->base, r->plans[job].change);
     if (!status)
-        status = simulate(&v, item);
+        status = simulate(&v, result);
     npu_arena_free(&v.arena);
     return status;
+}
+
+static void done(void *owner, int job, npu_status status, const npu_error *error,
+                 const void *result) {
+    runner *r = owner;
+    const outcome *o = result;
+    npu_whatif *item = &r->list->items[job];
+    if (status == NPU_OK) {
+        item->makespan = o->makespan;
+        item->failed = o->failed;
+        snprintf(item->why, sizeof item->why, "%s", o->why);
+    } else if (status == NPU_NO_MEMORY) {
+        r->status = npu_fail_memory(r->err);
+    } else { // its process died
+        item->failed = true;
+        snprintf(item->why, sizeof item->why, "%.*s", NPU_WHATIF_WHY - 1, error->text);
+    }
+    if (r->progress != NULL)
+        fprintf(r->progress, "\r\033[K%d of %d what-ifs", ++r->done, r->list->count);
+}
+
+// ---- which ---------------------------------------------------------------------------------
+
+static npu_status add(runner *r, const change *c, int func, const char *name) {
+    npu_whatifs *list = r->list;
+    npu_status status = NPU_GROW(list, items, count, capacity, r->err);
+    if (status)
+        return status;
+    npu_whatif *item = &list->items[list->count];
+    *item = (npu_whatif){.means = c->means};
+    snprintf(item->name, sizeof item->name, "%s", name);
+    r->plans[list->count++] = (plan){c, func};
+    return NPU_OK;
 }
 
 typedef struct candidate {
@@ -377,20 +426,20 @@ static npu_status find_kernels(const npu_simulated *base, candidate **list, npu_
     return NPU_OK;
 }
 
-static npu_status try_kernels(const npu_simulated *base, const candidate *kernels, FILE *progress,
-                              npu_whatifs *list, npu_error *err) {
-    npu_status status = NPU_OK;
-    for (int i = 0; i < base->metrics.kernel_count && i < NPU_WHATIF_KERNELS && !status; i++) {
-        if (kernels[i].score <= 0)
-            break;
+static const change zero_cost = {"", "its blocks are dispatched, but do nothing", NULL,
+                                 empty_kernel};
+
+static npu_status add_kernels(runner *r) {
+    candidate *kernels = NULL;
+    npu_status status = find_kernels(r->base, &kernels, r->err);
+    int count = r->base->metrics.kernel_count;
+    for (int i = 0; !status && i < count && i < NPU_WHATIF_KERNELS && kernels[i].score > 0; i++) {
         char name[NPU_WHATIF_NAME];
-        snprintf(name, sizeof name, "%.40s at zero cost",
-                 base->metrics.kernels[kernels[i].func].name);
-        change c = {name, "its blocks are dispatched, but do nothing", NULL, empty_kernel};
-        if (progress != NULL)
-            fprintf(progress, "\r\033[K%s", name);
-        status = try_one(base, &c, kernels[i].func, list, err);
+        snprintf(name, sizeof name, "%.48s at zero cost",
+                 r->base->metrics.kernels[kernels[i].func].name);
+        status = add(r, &zero_cost, kernels[i].func, name);
     }
+    free(kernels);
     return status;
 }
 
@@ -403,25 +452,34 @@ static int by_makespan(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-npu_status npu_whatifs_run(const npu_simulated *base, FILE *progress, npu_whatifs *list,
+static npu_status run_all(runner *r, int jobs) {
+    if (jobs <= 0)
+        jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    npu_pool pool = {.jobs = r->list->count,
+                     .parallel = jobs > 1 ? jobs : 1,
+                     .result_size = sizeof(outcome),
+                     .owner = r,
+                     .work = work,
+                     .done = done};
+    npu_status status = npu_pool_run(&pool, r->err);
+    if (r->progress != NULL)
+        fputs("\r\033[K", r->progress);
+    return status ? status : r->status;
+}
+
+npu_status npu_whatifs_run(const npu_simulated *base, int jobs, FILE *progress, npu_whatifs *list,
                            npu_error *err) {
+    plan plans[CHANGE_COUNT + NPU_WHATIF_KERNELS];
+    runner r = {.base = base, .list = list, .plans = plans, .progress = progress, .err = err};
     *list = (npu_whatifs){0};
     npu_status status = NPU_OK;
-    for (int i = 0; i < CHANGE_COUNT && !status; i++) {
-        if (!applies(base, &changes[i]))
-            continue;
-        if (progress != NULL)
-            fprintf(progress, "\r\033[K%s", changes[i].name);
-        status = try_one(base, &changes[i], -1, list, err);
-    }
-    candidate *kernels = NULL;
+    for (int i = 0; i < CHANGE_COUNT && !status; i++)
+        if (applies(base, &changes[i]))
+            status = add(&r, &changes[i], -1, changes[i].name);
     if (!status)
-        status = find_kernels(base, &kernels, err);
+        status = add_kernels(&r);
     if (!status)
-        status = try_kernels(base, kernels, progress, list, err);
-    free(kernels);
-    if (progress != NULL)
-        fputs("\r\033[K", progress);
+        status = run_all(&r, jobs);
     if (!status && list->count > 1)
         qsort(list->items, (size_t)list->count, sizeof *list->items, by_makespan);
     return status;

@@ -3,7 +3,7 @@
 
 #include "common.h"
 
-enum { OPTION_JSON = CLI_OPTION_OWN };
+enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_JOBS = 'j' };
 
 typedef struct explain_args {
     cli_args shared;
@@ -12,6 +12,10 @@ typedef struct explain_args {
 
 static const struct argp_option options[] = {
     {"json", OPTION_JSON, NULL, 0, "Print JSON instead of text, with every gap and what-if.", 4},
+    {"jobs", OPTION_JOBS, "N", 0,
+     "How many what-ifs to simulate at a time. The output does not depend on it. Default: as many "
+     "as there are processors.",
+     4},
     CLI_ROW_CONFIGS,
     CLI_ROW_HELP,
     {0},
@@ -43,6 +47,8 @@ static const char doc[] =
 
 static error_t parse(int key, char *value, struct argp_state *state) {
     explain_args *args = state->input;
+    if (key == OPTION_JOBS)
+        return cli_take_jobs(&args->shared, value, &args->options.jobs);
     if (key == OPTION_JSON) {
         args->options.json = true;
         return 0;
