@@ -20,21 +20,31 @@ typedef struct reader {
 
 #define REFUSE(r, status, ...) npu_fail((r)->err, status, (npu_pos){.file = (r)->path}, __VA_ARGS__)
 
-static FILE *open_summary(reader *r, const char *folder) {
-    static const char *const names[] = {"summary.json", "rank0/summary.json"};
-    FILE *file = NULL;
-    for (int i = 0; i < 2 && file == NULL; i++) {
-        r->path = npu_arena_printf(&r->folder->arena, "%s/%s", folder, names[i]);
-        if (r->path == NULL) {
-            npu_fail_memory(r->err);
-            return NULL;
-        }
-        errno = 0;
-        file = fopen(r->path, "rb");
+// Of several ranks the files lie in rank0, rank1 and so on. A folder that was written to twice may
+// hold both kinds, and the older of the two is not to be explained by mistake.
+static FILE *open_summary(reader *r, const char *folder, npu_status *status) {
+    const char *one = npu_arena_printf(&r->folder->arena, "%s/summary.json", folder);
+    const char *ranks = npu_arena_printf(&r->folder->arena, "%s/rank0/summary.json", folder);
+    *status = NPU_IO;
+    if (one == NULL || ranks == NULL) {
+        *status = npu_fail_memory(r->err);
+        return NULL;
     }
+    FILE *file = fopen(one, "rb");
+    FILE *other = fopen(ranks, "rb");
+    r->path = file != NULL ? one : ranks;
+    if (file != NULL && other != NULL) {
+        *status = npu_fail(r->err, NPU_BAD_INPUT, (npu_pos){0},
+                           "%s holds a run of one rank and one of several; run the one that you "
+                           "mean into a folder of its own",
+                           folder);
+        fclose(file);
+        fclose(other);
+        return NULL;
+    }
+    if (file != NULL || other != NULL)
+        return file != NULL ? file : other;
     struct stat about;
-    if (file != NULL)
-        return file;
     int reason = stat(folder, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? 0 : ENOTDIR;
     if (reason != 0)
         npu_fail(r->err, NPU_IO, (npu_pos){0}, "cannot read %s: %s", folder, strerror(reason));
@@ -125,9 +135,10 @@ static npu_status get_all(reader *r, const json_t *root) {
 npu_status npu_folder_read(const char *folder, npu_folder *read, npu_error *err) {
     *read = (npu_folder){0};
     reader r = {.folder = read, .err = err};
-    FILE *file = open_summary(&r, folder);
+    npu_status status = NPU_OK;
+    FILE *file = open_summary(&r, folder, &status);
     if (file == NULL)
-        return r.path == NULL ? NPU_NO_MEMORY : NPU_IO;
+        return status;
     json_error_t problem;
     json_t *root = json_loadf(file, 0, &problem);
     int reason = ferror(file) ? errno : 0;
@@ -137,7 +148,7 @@ npu_status npu_folder_read(const char *folder, npu_folder *read, npu_error *err)
     if (root == NULL)
         return npu_fail(err, NPU_BAD_INPUT, (npu_pos){r.path, problem.line, problem.column}, "%s",
                         problem.text);
-    npu_status status = get_all(&r, root);
+    status = get_all(&r, root);
     json_decref(root);
     return status;
 }

@@ -235,9 +235,27 @@ static char *replace(char *text, const char *from, const char *to) {
     return now;
 }
 
+static void remove_folder(const char *name) {
+    DIR *folder = opendir(name);
+    struct dirent *entry;
+    char path[PATH_SIZE];
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
+        if (unlink(path) != 0 && entry->d_name[0] != '.') // a folder of a rank
+            remove_folder(path);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    rmdir(name);
+}
+
 // Runs all lines but the last, which only prepare, then the last.
 static run run_lines(const char *lines) {
     size_t n = line_length(lines);
+    if (lines[n] != '\0') {
+        remove_folder(OUT_FOLDER "_a");
+        remove_folder(OUT_FOLDER "_b");
+    }
     while (lines[n] != '\0') {
         char *line = strndup(lines, n);
         assert_non_null(line);
@@ -442,20 +460,6 @@ static void the_command_line_is_recorded(void **state) {
                                     "--out " OUT_FOLDER "\""));
     free(summary);
     free_run(&r);
-}
-
-static void remove_folder(const char *name) {
-    DIR *folder = opendir(name);
-    struct dirent *entry;
-    char path[PATH_SIZE];
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
-        if (unlink(path) != 0 && entry->d_name[0] != '.') // a folder of a rank
-            remove_folder(path);
-    }
-    if (folder != NULL)
-        closedir(folder);
-    rmdir(name);
 }
 
 static int remove_out_folder(void **state) {
