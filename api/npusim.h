@@ -44,6 +44,10 @@ npu_status npusim_run(const npusim_run_options *options, FILE *report, FILE *war
 // Loads and checks without simulating; prints what was found.
 npu_status npusim_check(const npusim_input *input, FILE *report, FILE *warn, npu_error *err);
 
+// The same, then prints what the order of the tasks shows, by kinds of tasks: redundant edges,
+// races, false serialisation, useless early flags. At most 32,768 tasks.
+npu_status npusim_check_deep(const npusim_input *input, FILE *report, FILE *warn, npu_error *err);
+
 // Prints the resolved die with its peak rates, or the list of dies (name NULL).
 npu_status npusim_die(const char *config, const char *name, FILE *report, npu_error *err);
 
@@ -58,6 +62,32 @@ typedef struct npusim_bench_options {
 
 // Measures the simulator itself: tile ops and events per second, peak memory.
 npu_status npusim_bench(const npusim_bench_options *options, FILE *report, npu_error *err);
+
+typedef struct npusim_explain_options {
+    const char *folder; // of a run (npusim_run_options.out)
+    const char *config; // as in npusim_input
+    bool json;          // JSON instead of text
+    int jobs;           // what-ifs simulated at a time; 0: as many as there are processors
+    FILE *progress;     // a terminal that shows how far it is, or NULL
+} npusim_explain_options;
+
+// Simulates a run again, from what its folder records, and prints to `report` where its time went:
+// critical paths, each gap by its causes, the time of the cores, and what-ifs, each simulated. What
+// has changed since the run goes to `warn` (may be NULL). NPU_IO: the folder or the graph cannot be
+// read; NPU_BAD_INPUT: the folder is of another version or of no run.
+npu_status npusim_explain(const npusim_explain_options *options, FILE *report, FILE *warn,
+                          npu_error *err);
+
+typedef struct npusim_compare_options {
+    const char *a, *b;  // folders of two runs, or two graphs
+    npusim_input input; // of graphs: all but `graph`, `engine`; of runs: `config`
+    bool json;          // JSON instead of text
+} npusim_compare_options;
+
+// Simulates both and prints what moved and why: kernels, the waterfall from one makespan to the
+// other, and where the schedules part. Errors: as npusim_explain; NPU_BAD_INPUT also for a graph
+// that has changed since its run, for a run and a graph, and for settings given to runs.
+npu_status npusim_compare(const npusim_compare_options *options, FILE *report, npu_error *err);
 
 // Draws <folder>/swimlane.png (by gnuplot) from the swimlane files in `folder`.
 npu_status npusim_plot(const char *folder, npu_error *err);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 // jansson's builders give NULL when memory runs out, and set_new refuses a NULL: one look at
 // the end of building is enough.
@@ -19,6 +20,12 @@ static json_t *texts(const char *const *items, int count) {
     return list;
 }
 
+// A die of the user's own is found by its path only.
+static bool is_file(const char *die) {
+    size_t length = die != NULL ? strlen(die) : 0;
+    return length > 5 && strcmp(die + length - 5, ".yaml") == 0;
+}
+
 static json_t *inputs(const npu_context *context, const npusim_run_options *options,
                       const npu_graph *graph) {
     char hash[32];
@@ -27,6 +34,8 @@ static json_t *inputs(const npu_context *context, const npusim_run_options *opti
     put(o, "graph", json_string(graph->path));
     put(o, "graph_hash", json_string(hash));
     put(o, "die", json_string(context->die.name));
+    if (is_file(options->input.die))
+        put(o, "die_file", json_string(options->input.die));
     if (graph->ranks > 1) {
         put(o, "rank", json_integer(graph->rank));
         put(o, "ranks", json_integer(graph->ranks));

@@ -145,6 +145,15 @@ static error_t take_l2(cli_args *args, const char *value) {
     return cli_usage_error(args, "--l2 is cold or warm, not '%s'", value);
 }
 
+error_t cli_take_jobs(cli_args *args, const char *value, int *jobs) {
+    char *end = NULL;
+    long number = strtol(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || number < 1 || number > 1024)
+        return cli_usage_error(args, "--jobs is a number from 1 to 1024, not '%s'", value);
+    *jobs = (int)number;
+    return 0;
+}
+
 error_t cli_parse_shared(int key, char *value, struct argp_state *state) {
     cli_args *args = state->input;
     switch (key) {

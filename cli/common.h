@@ -98,6 +98,9 @@ bool cli_parse(cli_args *args, int argc, char **argv, int *status);
 // keys it does not know.
 error_t cli_parse_shared(int key, char *value, struct argp_state *state);
 
+// The value of --jobs.
+error_t cli_take_jobs(cli_args *args, const char *value, int *jobs);
+
 // Reports a wrong command line in one line, "npusim run: SENTENCE. Try 'npusim run --help'.";
 // returns EINVAL for a parser to return.
 error_t cli_usage_error(cli_args *args, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -117,5 +120,7 @@ int cli_bench(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_convert(int argc, char **argv);
 int cli_replay(int argc, char **argv);
+int cli_explain(int argc, char **argv);
+int cli_compare(int argc, char **argv);
 
 #endif

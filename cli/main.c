@@ -21,7 +21,7 @@ static const struct {
     {"run", cli_run},           {"check", cli_check},         {"die", cli_die},
     {"selftest", cli_selftest}, {"bench", cli_bench},         {"plot", cli_plot},
     {"validate", cli_validate}, {"calibrate", cli_calibrate}, {"convert", cli_convert},
-    {"replay", cli_replay},
+    {"replay", cli_replay},     {"explain", cli_explain},     {"compare", cli_compare},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -31,26 +31,29 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const char doc[] = "Predict how long a task graph takes on an Ascend A2/A3 die.\n"
-                          "\n"
-                          "Commands:\n"
-                          "  run GRAPH      simulate a task graph and report how long it takes\n"
-                          "  check GRAPH    check a task graph without running it\n"
-                          "  die NAME       print a die; --list: all that there are\n"
-                          "  selftest       compare a modelled die with its own peaks\n"
-                          "  validate       compare predictions with measurements\n"
-                          "  calibrate      fit numbers of a die to measurements\n"
-                          "  bench [GRAPH]  measure the simulator itself\n"
-                          "  plot DIR       draw the swimlane of a run\n"
-                          "  convert PATH   read, check and convert swimlane captures\n"
-                          "  replay DIR     carry out a captured graph by the model, and compare\n"
-                          "  help COMMAND   the same as COMMAND --help\n"
-                          "\v"
-                          "EXAMPLES\n"
-                          "  npusim check qproj.yaml\n"
-                          "  npusim run qproj.yaml --set tn=512 --out out/qproj\n"
-                          "  npusim help run\n"
-                          "\n" CLI_EXIT_STATUS;
+static const char doc[] =
+    "Predict how long a task graph takes on an Ascend A2/A3 die.\n"
+    "\n"
+    "Commands:\n"
+    "  run GRAPH      simulate a task graph and report how long it takes\n"
+    "  check GRAPH    check a task graph without running it\n"
+    "  explain DIR    say where the time of a run went, and what would save it\n"
+    "  compare A B    say what moved between two runs or graphs\n"
+    "  die NAME       print a die; --list: all that there are\n"
+    "  selftest       compare a modelled die with its own peaks\n"
+    "  validate       compare predictions with measurements\n"
+    "  calibrate      fit numbers of a die to measurements\n"
+    "  bench [GRAPH]  measure the simulator itself\n"
+    "  plot DIR       draw the swimlane of a run\n"
+    "  convert PATH   read, check and convert swimlane captures\n"
+    "  replay DIR     carry out a captured graph by the model, and compare\n"
+    "  help COMMAND   the same as COMMAND --help\n"
+    "\v"
+    "EXAMPLES\n"
+    "  npusim check qproj.yaml\n"
+    "  npusim run qproj.yaml --set tn=512 --out out/qproj\n"
+    "  npusim help run\n"
+    "\n" CLI_EXIT_STATUS;
 
 static error_t parse(int key, char *value, struct argp_state *state) {
     main_args *args = state->input;

@@ -66,15 +66,6 @@ static const char doc[] =
     "  3  a file could not be read or written\n"
     "  4  out of memory";
 
-static error_t take_jobs(validate_args *args, const char *value) {
-    char *end = NULL;
-    long jobs = strtol(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' || jobs < 1 || jobs > 1024)
-        return cli_usage_error(&args->shared, "--jobs is a number from 1 to 1024, not '%s'", value);
-    args->options.jobs = (int)jobs;
-    return 0;
-}
-
 static error_t take_file(validate_args *args, const char *value) {
     if (value[0] == '\0')
         return cli_usage_error(&args->shared, "FILE is empty");
@@ -87,7 +78,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     npusim_validate_options *o = &args->options;
     switch (key) {
     case OPTION_JOBS:
-        return take_jobs(args, value);
+        return cli_take_jobs(&args->shared, value, &args->options.jobs);
     case OPTION_CSV:
         o->csv = value;
         return 0;

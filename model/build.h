@@ -253,6 +253,9 @@ npu_status npu_build_program(npu_build *b, npu_known_kernel *known, const npu_bi
 // overlap.c: do two windows of one storage share an element? *covers: `a` holds all of `b`.
 // Exact when both are boxes of one layout; otherwise their extents decide.
 bool npu_overlap(const npu_arg *a, const npu_arg *b, bool *covers);
+// True when npu_overlap compares these two exactly.
+bool npu_overlap_is_exact(const npu_arg *a, const npu_arg *b);
+bool npu_extents_overlap(const npu_arg *a, const npu_arg *b);
 // Elements from the first to the last, and how many there are.
 void npu_extent(const npu_arg *window, int64_t *extent, int64_t *count);
 

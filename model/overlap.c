@@ -85,6 +85,39 @@ static bool as_box(const npu_arg *window, const int64_t *strides, int axes, int6
     return true;
 }
 
+// Both windows as boxes of one grid.
+typedef struct boxes {
+    int axes;
+    int64_t start[2][MAX_AXES], length[2][MAX_AXES], rest[2];
+} boxes;
+
+// False when there is no grid in which both are boxes.
+static bool find_boxes(const npu_arg *a, const npu_arg *b, boxes *found) {
+    int64_t strides[MAX_AXES];
+    npu_arg simple[2] = {simplify(a), simplify(b)};
+    found->axes = collect_strides(&simple[0], &simple[1], strides);
+    for (int i = 1; i < found->axes; i++)
+        if (strides[i - 1] % strides[i] != 0)
+            return false;
+    return as_box(&simple[0], strides, found->axes, found->start[0], found->length[0],
+                  &found->rest[0]) &&
+           as_box(&simple[1], strides, found->axes, found->start[1], found->length[1],
+                  &found->rest[1]);
+}
+
+bool npu_overlap_is_exact(const npu_arg *a, const npu_arg *b) {
+    boxes found;
+    return find_boxes(a, b, &found);
+}
+
+bool npu_extents_overlap(const npu_arg *a, const npu_arg *b) {
+    int64_t extent[2];
+    int64_t count[2];
+    npu_extent(a, &extent[0], &count[0]);
+    npu_extent(b, &extent[1], &count[1]);
+    return a->offset + extent[0] > b->offset && b->offset + extent[1] > a->offset;
+}
+
 bool npu_overlap(const npu_arg *a, const npu_arg *b, bool *covers) {
     int64_t extent[2];
     int64_t count[2];
@@ -96,31 +129,22 @@ bool npu_overlap(const npu_arg *a, const npu_arg *b, bool *covers) {
     bool dense = count[0] == extent[0];
     bool around = a->offset <= b->offset && b->offset + extent[1] <= a->offset + extent[0];
     *covers = dense && around;
-    int64_t strides[MAX_AXES];
-    int64_t start[2][MAX_AXES];
-    int64_t length[2][MAX_AXES];
-    int64_t rest[2];
-    npu_arg simple[2] = {simplify(a), simplify(b)};
-    int axes = collect_strides(&simple[0], &simple[1], strides);
-    for (int i = 1; i < axes; i++)
-        if (strides[i - 1] % strides[i] != 0)
-            return true;
-    if (!as_box(&simple[0], strides, axes, start[0], length[0], &rest[0]) ||
-        !as_box(&simple[1], strides, axes, start[1], length[1], &rest[1]))
+    boxes f;
+    if (!find_boxes(a, b, &f))
         return true;
-    if (rest[0] != rest[1]) { // all strides are multiples of the last: they never meet
+    if (f.rest[0] != f.rest[1]) { // all strides are multiples of the last: they never meet
         *covers = false;
         return false;
     }
     bool inside = true;
-    for (int i = 0; i < axes; i++) {
-        int64_t end = start[0][i] + length[0][i];
-        int64_t other = start[1][i] + length[1][i];
-        if (end <= start[1][i] || other <= start[0][i]) {
+    for (int i = 0; i < f.axes; i++) {
+        int64_t end = f.start[0][i] + f.length[0][i];
+        int64_t other = f.start[1][i] + f.length[1][i];
+        if (end <= f.start[1][i] || other <= f.start[0][i]) {
             *covers = false;
             return false;
         }
-        inside = inside && start[0][i] <= start[1][i] && other <= end;
+        inside = inside && f.start[0][i] <= f.start[1][i] && other <= end;
     }
     *covers = *covers || inside;
     return true;

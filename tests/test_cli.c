@@ -4,7 +4,8 @@
 //
 //   cli/NAME.cmd   the arguments, in words; NAME.out and NAME.err are what it prints (no file:
 //                  nothing), NAME.status how it ends (no file: 0). "..." in them stands for any
-//                  text.
+//                  text. Of several lines all are run and the last is compared; OUT_a and OUT_b are
+//                  folders that they may write.
 //   */errors.txt   an unindented line holds arguments; the indented one after it the exit
 //                  status and the one line on stderr. Nothing may be on stdout. A `check` is
 //                  repeated as a `run --out`, which must say the same and write no file.
@@ -219,11 +220,63 @@ static bool golden_stream(const char *name, const char *ending, const char *got)
     return same;
 }
 
+// `text` with each `from` replaced; frees it.
+static char *replace(char *text, const char *from, const char *to) {
+    char *now = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&now, &size);
+    assert_non_null(out);
+    const char *at = text;
+    for (const char *hit; (hit = strstr(at, from)) != NULL; at = hit + strlen(from))
+        fprintf(out, "%.*s%s", (int)(hit - at), at, to);
+    fputs(at, out);
+    assert_int_equal(fclose(out), 0);
+    free(text);
+    return now;
+}
+
+static void remove_folder(const char *name) {
+    DIR *folder = opendir(name);
+    struct dirent *entry;
+    char path[PATH_SIZE];
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", name, entry->d_name);
+        if (unlink(path) != 0 && entry->d_name[0] != '.') // a folder of a rank
+            remove_folder(path);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    rmdir(name);
+}
+
+// Runs all lines but the last, which only prepare, then the last.
+static run run_lines(const char *lines) {
+    size_t n = line_length(lines);
+    if (lines[n] != '\0') {
+        remove_folder(OUT_FOLDER "_a");
+        remove_folder(OUT_FOLDER "_b");
+    }
+    while (lines[n] != '\0') {
+        char *line = strndup(lines, n);
+        assert_non_null(line);
+        run before = run_line(line, NULL);
+        assert_int_equal(before.status, 0);
+        free_run(&before);
+        free(line);
+        lines += n;
+        n = line_length(lines);
+    }
+    run r = run_line(lines, NULL);
+    r.out = replace(r.out, OUT_FOLDER, "OUT");
+    r.err = replace(r.err, OUT_FOLDER, "OUT");
+    return r;
+}
+
 static bool golden(const char *name) {
     char path[PATH_SIZE], status[16] = "";
     snprintf(path, sizeof path, HERE "cli/%s.cmd", name);
-    char *line = read_file(path, "");
-    run r = run_line(line, NULL);
+    char *line = replace(read_file(path, ""), "OUT_", OUT_FOLDER "_");
+    run r = run_lines(line);
     if (r.status != 0)
         snprintf(status, sizeof status, "%d\n", r.status);
     bool out = golden_stream(name, "out", r.out);
@@ -411,22 +464,16 @@ static void the_command_line_is_recorded(void **state) {
 
 static int remove_out_folder(void **state) {
     (void)state;
-    DIR *folder = opendir(OUT_FOLDER);
-    struct dirent *entry;
-    char path[PATH_SIZE];
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        snprintf(path, sizeof path, OUT_FOLDER "/%s", entry->d_name);
-        unlink(path); // fails on . and ..
-    }
-    if (folder != NULL)
-        closedir(folder);
-    rmdir(OUT_FOLDER);
+    remove_folder(OUT_FOLDER);
+    remove_folder(OUT_FOLDER "_a");
+    remove_folder(OUT_FOLDER "_b");
     return 0;
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints_what_is_promised),
+        cmocka_unit_test_setup_teardown(prints_what_is_promised, remove_out_folder,
+                                        remove_out_folder),
         cmocka_unit_test_setup(a_wrong_command_line_gets_one_line, remove_out_folder),
         cmocka_unit_test_setup(bad_input_gets_one_line, remove_out_folder),
         cmocka_unit_test(every_bad_file_is_used),

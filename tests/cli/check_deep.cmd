@@ -1,0 +1,1 @@
+check cli/deep.yaml --deep

@@ -1,0 +1,1 @@
+compare cli/good.yaml cli/good.yaml

@@ -1,0 +1,1 @@
+explain cli/runs/changed

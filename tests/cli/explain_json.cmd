@@ -1,0 +1,2 @@
+run cli/good.yaml --no-plot --out OUT_a
+explain OUT_a --json
