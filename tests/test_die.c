@@ -113,7 +113,7 @@ static void numbers_of_a3_are_those_of_the_sources(void **state) {
         {"hbm.crowd_rate", "630GB/s"},
         {"l2.read", "6.5TB/s"},
         {"l2.sector", "128B"},
-        {"l2.hit_latency", "95ns"},
+        {"l2.hit_latency", "90ns"},
         {"l2.miss_latency", "230ns"},
         {"mte.per_row", "2.7cyc"},
         {"aiv_port.write", "27.8B/cyc"},
@@ -140,9 +140,9 @@ static void one_core_alone_takes_what_was_measured(void **state) {
     // mm8192.C8: a GEMM that L2 feeds takes 84.5 B/cyc.
     assert_near(die.aic.read, 84.5, 1.0);
     // Lines in flight do not keep a stream of large tiles of an AIV below its port. An AIC draws
-    // 66 GB/s from HBM (mm8192.C1), and its port from L2.
+    // 58 to 66 GB/s from HBM (C01, mm8192.C1), and its port from L2.
     assert_true(die.aiv.outstanding * die.l2.line / die.l2.miss_latency > die.aiv.read * die.clock);
-    assert_near(die.aic.outstanding * die.l2.line / die.l2.miss_latency, 66.0, 1.0);
+    assert_near(die.aic.outstanding * die.l2.line / die.l2.miss_latency, 62.0, 4.0);
     assert_true(die.aic.outstanding * die.l2.line / die.l2.hit_latency > die.aic.read * die.clock);
     npu_die_free(&die);
 }

@@ -77,7 +77,7 @@ static void peaks_come_with_their_arithmetic(void **state) {
         "  AIC port read             157.25 GB/s  = 85 B/cyc x 1.85 GHz; all 24 together 3.77 "
         "TB/s",
         "  one AIV from HBM          118.40 GB/s  = 64 lines x 512 B / 230 ns, at most the port",
-        "  one AIV from L2           118.40 GB/s  = 64 lines x 512 B / 95 ns, at most the port",
+        "  one AIV from L2           118.40 GB/s  = 64 lines x 512 B / 90 ns, at most the port",
         "  block issue, at best         168.3 ns  = (400 payload + 5 write + 100 poll) ns / 3 "
         "schedulers",
     };

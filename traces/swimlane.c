@@ -78,10 +78,18 @@ static void emit_phase(npu_emit *emit, const npu_trace *trace, const npu_phase *
                   to[2]);
 }
 
+// A list for each scheduler; those behind the last that did something say nothing.
 static void emit_phases(npu_emit *emit, const npu_trace *trace) {
     npu_emit_text(emit, ",\n  \"aicpu_scheduler_phases\": [");
-    int i = 0;
+    int i = 0, used = 1;
+    for (int n = 0; n < trace->phase_count; n++)
+        if (npu_phase_recorded(trace, &trace->phases[n]) && trace->phases[n].thread >= used)
+            used = trace->phases[n].thread + 1;
     for (int thread = 0; thread < trace->scheduler_count; thread++) {
+        if (thread >= used) { // what is left is too short to be recorded
+            i = trace->phase_count;
+            break;
+        }
         npu_emit_list(emit, thread > 0 ? ",\n    [" : "\n    [");
         for (; i < trace->phase_count && trace->phases[i].thread <= thread; i++)
             if (npu_phase_recorded(trace, &trace->phases[i]))
