@@ -9,7 +9,12 @@
 #include "name.h"
 #include "yaml_tree.h"
 
-enum { NPU_MAX_INCLUDES = 16, NPU_MAX_SCOPES = 64, NPU_MAX_STEPS = 1000000, NPU_STORAGE_ALIGN = 512 };
+enum {
+    NPU_MAX_INCLUDES = 16,
+    NPU_MAX_SCOPES = 64,
+    NPU_MAX_STEPS = 1000000,
+    NPU_STORAGE_ALIGN = 512
+};
 
 // Numbers by name, in order of insertion.
 typedef struct npu_name {
@@ -73,7 +78,7 @@ typedef struct npu_family {
 } npu_family;
 
 typedef struct npu_after {
-    int task; // the one that waits
+    int task;         // the one that waits
     const char *name; // in full; without index: the whole family
     npu_pos pos;
 } npu_after;
@@ -134,7 +139,8 @@ typedef struct npu_build {
     int64_t next_address;
     int ranks;
     double skew;
-    int64_t steps; // loop iterations and items so far
+    const npu_yaml *waves; // `waves:`, which may need the parameters
+    int64_t steps;         // loop iterations and items so far
     uint64_t hash;
 } npu_build;
 

@@ -32,10 +32,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",  "dispatch", "runtime", "policy",
-                                       "waves",   "ranks",  "fabric",   "skew",    "calls",
-                                       "params",  "require", "kernels", "tensors", "tasks",
-                                       NULL};
+    static const char *const keys[] = {
+        "doc",  "graph", "dispatch", "runtime", "policy",  "waves",   "ranks", "fabric",
+        "skew", "calls", "params",   "require", "kernels", "tensors", "tasks", NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -149,14 +148,40 @@ static npu_status read_dispatch(npu_build *b, npu_graph *graph) {
     return status;
 }
 
-// How the AICPU goes about it.
-static npu_status read_runtime(npu_build *b, npu_graph *graph) {
+// What the file says under `key`, or what --set says instead: that one is then taken out of
+// `given`. A parameter of that name comes first.
+static npu_status setting(npu_build *b, const char *key, npu_override *given, int *count,
+                          const npu_yaml **node) {
     const npu_yaml *root = b->files[0].root;
-    const npu_yaml *runtime = npu_yaml_get(root, "runtime");
-    const npu_yaml *policy = npu_yaml_get(root, "policy");
+    const npu_yaml *params = npu_yaml_get(root, "params");
+    *node = npu_yaml_get(root, key);
+    int at = 0;
+    while (at < *count && strcmp(given[at].name, key) != 0)
+        at++;
+    if (at == *count || npu_yaml_get(params, key) != NULL)
+        return NPU_OK;
+    npu_yaml *set = npu_arena_alloc(b->arena, 1, sizeof *set);
+    if (set == NULL)
+        return npu_fail_memory(b->err);
+    *set = (npu_yaml){.kind = NPU_YAML_SCALAR, .text = given[at].text, .pos = given[at].pos};
+    hash_tree(b, set);
+    *node = set;
+    memmove(given + at, given + at + 1, (size_t)(*count - at - 1) * sizeof *given);
+    --*count;
+    return NPU_OK;
+}
+
+// How the AICPU goes about it.
+static npu_status read_runtime(npu_build *b, npu_graph *graph, npu_override *given, int *count) {
+    const npu_yaml *runtime = NULL;
+    const npu_yaml *policy = NULL;
     int choice = 0;
-    npu_status status = NPU_OK;
-    if (runtime != NULL)
+    npu_status status = setting(b, "runtime", given, count, &runtime);
+    if (status == NPU_OK)
+        status = setting(b, "policy", given, count, &policy);
+    if (status == NPU_OK)
+        status = setting(b, "waves", given, count, &b->waves);
+    if (status == NPU_OK && runtime != NULL)
         status = npu_yaml_choice(runtime, "runtime", npu_runtime_names, &choice, b->err);
     graph->runtime = (npu_runtime)choice;
     choice = 0;
@@ -168,11 +193,11 @@ static npu_status read_runtime(npu_build *b, npu_graph *graph) {
 
 // What needs the parameters, or the tasks.
 static npu_status check_runtime(npu_build *b, npu_graph *graph) {
-    const npu_yaml *waves = npu_yaml_get(b->files[0].root, "waves");
+    const npu_yaml *waves = b->waves;
     npu_status status = NPU_OK;
     if (waves != NULL)
         status = npu_build_flag(b, waves, "waves", &graph->waves);
-    if (status == NPU_OK && graph->waves && graph->policy == NPU_POLICY_CALENDAR)
+    if (status == NPU_OK && waves != NULL && graph->waves && graph->policy == NPU_POLICY_CALENDAR)
         status = npu_fail(b->err, NPU_BAD_INPUT, waves->pos,
                           "a calendar has no waves: it says for each block where it goes");
     if (status == NPU_OK && graph->runtime == NPU_RUNTIME_HOST && b->read_back_count > 0)
@@ -204,6 +229,7 @@ static npu_status read_name(npu_build *b, npu_graph *graph) {
 
 static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
     npu_override *given = NULL;
+    int given_count = b->options->set_count;
     b->root.prefix = "";
     b->frame = &b->root;
     graph->path = npu_arena_text(b->arena, path, strlen(path));
@@ -219,11 +245,11 @@ static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
     if (!status)
         status = read_fabric(b, graph);
     if (!status)
-        status = read_runtime(b, graph);
+        status = read_runtime(b, graph, given, &given_count);
     if (!status)
         status = npu_build_root_scope(b);
     if (status == NPU_OK)
-        status = npu_build_frame(b, given, b->options->set_count);
+        status = npu_build_frame(b, given, given_count);
     if (status == NPU_OK)
         status = check_runtime(b, graph);
     if (status == NPU_OK && b->task_count == 0)
@@ -287,9 +313,9 @@ static void free_build(npu_build *b) {
     npu_names_free(&b->func_names);
     npu_names_free(&b->folder_kernels);
     npu_names_free(&b->file_names);
-    void *arrays[] = {b->tensors, b->tasks,   b->args, b->edges,    b->funcs,    b->afters,
-                      b->files,   b->kernels, b->vars, b->families, b->next_task,
-                      b->scopes,  b->read_backs};
+    void *arrays[] = {b->tensors,   b->tasks,  b->args,      b->edges, b->funcs,
+                      b->afters,    b->files,  b->kernels,   b->vars,  b->families,
+                      b->next_task, b->scopes, b->read_backs};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     npu_arena_free(&b->scratch);

@@ -25,7 +25,8 @@ npu_status npu_build_open_scope(npu_build *b, npu_pos pos) {
     npu_status status = NPU_GROW(b, scopes, scope_count, scope_capacity, b->err);
     if (status != NPU_OK)
         return status;
-    b->scopes[b->scope_count] = (npu_task_scope){b->scope, depth, b->task_count, b->task_count, pos};
+    b->scopes[b->scope_count] =
+        (npu_task_scope){b->scope, depth, b->task_count, b->task_count, pos};
     b->scope = b->scope_count++;
     return NPU_OK;
 }

@@ -14,8 +14,8 @@ npu_status npu_build_task_ref(npu_build *b, const npu_yaml *node, const char *ke
     if (status == NPU_OK)
         status = npu_path_parse(b, node->text, node->pos, &path);
     if (status == NPU_OK && path.group_count > 1)
-        status = npu_fail(b->err, NPU_BAD_INPUT, node->pos, "'%s' has too many brackets",
-                          node->text);
+        status =
+            npu_fail(b->err, NPU_BAD_INPUT, node->pos, "'%s' has too many brackets", node->text);
     if (status != NPU_OK)
         return status;
     bool all =

@@ -108,8 +108,7 @@ static bool due(const npu_aicpu *a, const npu_thread *t, int task, int bit) {
     return true;
 }
 
-int64_t npu_aicpu_policy_block(npu_aicpu *a, const npu_thread *t, int task, int bit,
-                               int64_t next) {
+int64_t npu_aicpu_policy_block(npu_aicpu *a, const npu_thread *t, int task, int bit, int64_t next) {
     if (!has_date(a, task))
         return next;
     assert(due(a, t, task, bit));
@@ -146,8 +145,7 @@ static bool die_has_idle(const npu_aicpu *a, int shape) {
 
 uint64_t npu_aicpu_policy_units(npu_aicpu *a, const npu_thread *t, int task, uint64_t units,
                                 bool pending) {
-    if (pending && a->graph->policy == NPU_POLICY_IDLE_FIRST &&
-        die_has_idle(a, npu_shape(a, task)))
+    if (pending && a->graph->policy == NPU_POLICY_IDLE_FIRST && die_has_idle(a, npu_shape(a, task)))
         return 0;
     if (!has_date(a, task))
         return units;

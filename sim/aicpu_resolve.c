@@ -21,8 +21,8 @@ static void next_wave(npu_aicpu *a, int task) {
     s->limit += npu_aicpu_room(a, npu_shape(a, task));
     if (s->limit > t->block_num)
         s->limit = t->block_num;
-    npu_aicpu_push(a, &a->queues[t->sync_start ? NPU_TIER_SYNC : NPU_TIER_READY][npu_shape(a, task)],
-                   task);
+    npu_aicpu_push(
+        a, &a->queues[t->sync_start ? NPU_TIER_SYNC : NPU_TIER_READY][npu_shape(a, task)], task);
 }
 
 // The AICPU learns now that the token's kernel ended.

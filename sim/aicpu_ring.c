@@ -100,19 +100,20 @@ static void scope_deadlock(npu_aicpu *a, int task, const npu_ring *ring, const c
     char where[64] = "the graph";
     if (scope > 0)
         snprintf(where, sizeof where, "the scope of line %d", a->graph->scopes[scope].pos.line);
-    npu_aicpu_fail(a, npu_fail(&a->error, NPU_BAD_INPUT, t->pos,
-                      "scope deadlock: task '%s' waits for %s of ring %d, which is freed from its "
-                      "oldest task on, '%s'; that one stays until %s ends, which waits for '%s' "
-                      "(%d of its tasks are in the ring: %s)",
-                      t->name, what, (int)(ring - a->rings), a->graph->tasks[ring->oldest].name,
-                      where, t->name, count, names));
+    npu_aicpu_fail(
+        a, npu_fail(&a->error, NPU_BAD_INPUT, t->pos,
+                    "scope deadlock: task '%s' waits for %s of ring %d, which is freed from its "
+                    "oldest task on, '%s'; that one stays until %s ends, which waits for '%s' "
+                    "(%d of its tasks are in the ring: %s)",
+                    t->name, what, (int)(ring - a->rings), a->graph->tasks[ring->oldest].name,
+                    where, t->name, count, names));
 }
 
 static void too_large(npu_aicpu *a, int task, const char *what, int64_t wanted, double most) {
     const npu_task *t = &a->graph->tasks[task];
     npu_aicpu_fail(a, npu_fail(&a->error, NPU_BAD_INPUT, t->pos,
-                      "task '%s' needs %lld %s, but a ring has %.0f", t->name, (long long)wanted,
-                      what, most));
+                               "task '%s' needs %lld %s, but a ring has %.0f", t->name,
+                               (long long)wanted, what, most));
 }
 
 bool npu_aicpu_ring_room(npu_aicpu *a, int task) {

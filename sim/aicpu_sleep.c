@@ -34,8 +34,7 @@ void npu_aicpu_rest(npu_aicpu *a, npu_thread *t) {
     t->round_misses += t->pop_miss;
     assert(t->round_misses >= 0 && !t->asleep && !t->progress);
     // What changed during the round may have been missed by it.
-    if (t->round_change != a->changes || t->vain || fin_on_the_way(a, t) ||
-        a->drain >= 0) {
+    if (t->round_change != a->changes || t->vain || fin_on_the_way(a, t) || a->drain >= 0) {
         npu_aicpu_idle(a, t, a->die->aicpu.idle, npu_aicpu_loop);
         return;
     }

@@ -61,8 +61,8 @@ typedef struct npu_task_link { // one per pair of tasks joined by edges
 typedef struct npu_ring {
     int oldest, newest; // -1
     int64_t tasks;
-    int64_t deps;                 // entries that its tasks hold in lists of producers
-    int64_t heap_top, heap_tail;  // bytes: where the next output goes, where the oldest begins
+    int64_t deps;                // entries that its tasks hold in lists of producers
+    int64_t heap_top, heap_tail; // bytes: where the next output goes, where the oldest begins
 } npu_ring;
 
 typedef struct npu_date { // a place in a core's calendar
@@ -161,7 +161,7 @@ struct npu_aicpu {
     bool submit_waits; // for a slot or a value: it goes on when something is freed or completes
     int read_back;     // the next one
     npu_ring *rings;
-    bool *closed; // [scopes]
+    bool *closed;           // [scopes]
     npu_resolver *resolver; // NULL: the orchestrator builds the graph
     int *path;              // policies: see aicpu_policy.c
     npu_date *slots;

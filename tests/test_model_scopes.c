@@ -53,15 +53,17 @@ static void write_nested(int last) {
     static const char *const inside[] = {"{ include: a.yaml }", "{ include: b.yaml }",
                                          "{ dummy: a }"};
     for (int file = 0; file < 3; file++) {
-        char text[2048] = "tasks: [";
+        FILE *out = fopen(names[file], "w");
+        assert_non_null(out);
         int depth = file < 2 ? 25 : last;
+        fputs("tasks: [", out);
         for (int i = 0; i < depth; i++)
-            strcat(text, "{ scope: auto, do: [");
-        strcat(text, inside[file]);
+            fputs("{ scope: auto, do: [", out);
+        fputs(inside[file], out);
         for (int i = 0; i < depth; i++)
-            strcat(text, "] }");
-        strcat(text, "]\n");
-        write_file(names[file], text);
+            fputs("] }", out);
+        fputs("]\n", out);
+        assert_int_equal(fclose(out), 0);
     }
 }
 
@@ -92,12 +94,11 @@ static void values_are_read_back_where_it_says_so(void **state) {
 }
 
 static void a_predicate_is_known_with_its_answer(void **state) {
-    const npu_graph *g =
-        loads(*state, KERNELS "params: { hot: 3 }\n"
-                              "tensors: { x: { shape: [8], dtype: fp32 } }\n" TASKS
-                              "  - { task: a, kernel: gen, y: x }\n"
-                              "  - { task: b, kernel: put, y: x, when: hot < 3 }\n"
-                              "  - { task: c, kernel: put, y: x, when: true }\n");
+    const npu_graph *g = loads(*state, KERNELS "params: { hot: 3 }\n"
+                                               "tensors: { x: { shape: [8], dtype: fp32 } }\n" TASKS
+                                               "  - { task: a, kernel: gen, y: x }\n"
+                                               "  - { task: b, kernel: put, y: x, when: hot < 3 }\n"
+                                               "  - { task: c, kernel: put, y: x, when: true }\n");
     assert_false(task_of(g, "a")->predicated || task_of(g, "a")->skipped);
     assert_true(task_of(g, "b")->predicated && task_of(g, "b")->skipped);
     assert_true(task_of(g, "c")->predicated && !task_of(g, "c")->skipped);
@@ -110,6 +111,30 @@ static void how_it_runs_is_said_once(void **state) {
     assert_int_equal(g->runtime, NPU_RUNTIME_HOST);
     assert_int_equal(g->policy, NPU_POLICY_CRITICAL_PATH);
     assert_true(g->waves);
+}
+
+static void how_it_runs_can_be_set(void **state) {
+    static const char *const sets[] = {"runtime=host", "n=3", "policy=idle_first", "waves=n > 2"};
+    static const char *const wrong[] = {"policy=best"};
+    fixture *f = *state;
+    write_file("g.yaml", "params: { n: 1 }\npolicy: critical_path\ntasks: [{ dummy: a }]\n");
+    assert_int_equal(load_sets(f, NULL, 0), NPU_OK);
+    uint64_t hash = f->graph.hash;
+    assert_int_equal(load_sets(f, sets, 4), NPU_OK);
+    assert_int_equal(f->graph.runtime, NPU_RUNTIME_HOST);
+    assert_int_equal(f->graph.policy, NPU_POLICY_IDLE_FIRST);
+    assert_true(f->graph.waves);
+    assert_true(f->graph.hash != hash);
+    assert_int_equal(load_sets(f, wrong, 1), NPU_BAD_INPUT);
+    assert_string_equal(f->err.text, "--set policy=best: unknown policy 'best'; there are shipped, "
+                                     "idle_first, least_loaded, critical_path, calendar");
+    // A parameter of that name is what is meant.
+    write_file("g.yaml", "params: { waves: 0 }\ntasks: [{ if: waves, do: [{ dummy: a }] }, "
+                         "{ dummy: b }]\n");
+    static const char *const param[] = {"waves=1"};
+    assert_int_equal(load_sets(f, param, 1), NPU_OK);
+    assert_int_equal(f->graph.task_count, 2);
+    assert_false(f->graph.waves);
 }
 
 static void what_cannot_be_is_told(void **state) {
@@ -130,9 +155,9 @@ static void what_cannot_be_is_told(void **state) {
          "be read back"},
         {"tasks: [{ dummy: norm }, { read_back: nrom }]\n",
          "g.yaml:1:39: unknown task 'nrom' in read_back; did you mean 'norm'?"},
-        {"tasks: [{ read_back: a }, { dummy: a }]\n",
-         "g.yaml:1:22: unknown task 'a' in read_back"},
-        {"tasks: [{ dummy: a }, { read_back: [a] }]\n", "g.yaml:1:36: read_back must be a single value"},
+        {"tasks: [{ read_back: a }, { dummy: a }]\n", "g.yaml:1:22: unknown task 'a' in read_back"},
+        {"tasks: [{ dummy: a }, { read_back: [a] }]\n",
+         "g.yaml:1:36: read_back must be a single value"},
         {"tasks: [{ dummy: a }, { read_back: a, cost: 3 }]\n",
          "g.yaml:1:39: unknown key 'cost' in a read_back"},
         {"tasks: [{ dummy: a, when: false }]\n", "g.yaml:1:21: unknown key 'when' in a dummy task"},
@@ -147,10 +172,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_graph_itself_is_a_scope, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scopes_nest_also_in_loops_and_includes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(scopes_nest_as_deep_as_the_runtime_has_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(scopes_nest_as_deep_as_the_runtime_has_them, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(values_are_read_back_where_it_says_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_predicate_is_known_with_its_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(how_it_runs_is_said_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(how_it_runs_can_be_set, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_told, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,9 +117,9 @@ static void only_the_number_of_tasks_is_limited(void **state) {
             npu_aicpu_hooks hooks = {kernel_start, f};
             assert_int_equal(npu_engine_new(NPU_ENGINE_FLUID, &net, &f->engine, &err), NPU_OK);
             assert_int_equal(npu_aicpu_cores(&f->die, &f->trace, &err), NPU_OK);
-            assert_int_equal(npu_aicpu_new(&f->die, &f->graph, f->engine, &hooks, &f->trace,
-                                           &f->aicpu, &err),
-                             NPU_BAD_INPUT);
+            assert_int_equal(
+                npu_aicpu_new(&f->die, &f->graph, f->engine, &hooks, &f->trace, &f->aicpu, &err),
+                NPU_BAD_INPUT);
             assert_string_equal(err.text, "g.yaml: the graph has 4 tasks, but a host-built one has "
                                           "at most 3 (aicpu.host_tasks)");
         }
