@@ -139,8 +139,8 @@ typedef struct npu_build {
     int64_t next_address;
     int ranks;
     double skew;
-    const npu_yaml *waves; // `waves:`, which may need the parameters
-    int64_t steps;         // loop iterations and items so far
+    const npu_yaml *runtime, *policy, *waves; // how it runs, as the file or --set says; NULL
+    int64_t steps;                            // loop iterations and items so far
     uint64_t hash;
 } npu_build;
 

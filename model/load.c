@@ -173,20 +173,18 @@ static npu_status setting(npu_build *b, const char *key, npu_override *given, in
 
 // How the AICPU goes about it.
 static npu_status read_runtime(npu_build *b, npu_graph *graph, npu_override *given, int *count) {
-    const npu_yaml *runtime = NULL;
-    const npu_yaml *policy = NULL;
     int choice = 0;
-    npu_status status = setting(b, "runtime", given, count, &runtime);
+    npu_status status = setting(b, "runtime", given, count, &b->runtime);
     if (status == NPU_OK)
-        status = setting(b, "policy", given, count, &policy);
+        status = setting(b, "policy", given, count, &b->policy);
     if (status == NPU_OK)
         status = setting(b, "waves", given, count, &b->waves);
-    if (status == NPU_OK && runtime != NULL)
-        status = npu_yaml_choice(runtime, "runtime", npu_runtime_names, &choice, b->err);
+    if (status == NPU_OK && b->runtime != NULL)
+        status = npu_yaml_choice(b->runtime, "runtime", npu_runtime_names, &choice, b->err);
     graph->runtime = (npu_runtime)choice;
     choice = 0;
-    if (status == NPU_OK && policy != NULL)
-        status = npu_yaml_choice(policy, "policy", npu_policy_names, &choice, b->err);
+    if (status == NPU_OK && b->policy != NULL)
+        status = npu_yaml_choice(b->policy, "policy", npu_policy_names, &choice, b->err);
     graph->policy = (npu_policy)choice;
     return status;
 }
@@ -194,7 +192,12 @@ static npu_status read_runtime(npu_build *b, npu_graph *graph, npu_override *giv
 // What needs the parameters, or the tasks.
 static npu_status check_runtime(npu_build *b, npu_graph *graph) {
     const npu_yaml *waves = b->waves;
+    const npu_yaml *node = b->runtime != NULL ? b->runtime : b->policy != NULL ? b->policy : waves;
     npu_status status = NPU_OK;
+    if (graph->operators && (node != NULL || b->read_back_count > 0))
+        return npu_fail(b->err, NPU_BAD_INPUT, node != NULL ? node->pos : b->read_backs[0].pos,
+                        "operators (dispatch: operator) are launched without the AICPU: there is "
+                        "no runtime, policy, waves or read_back");
     if (waves != NULL)
         status = npu_build_flag(b, waves, "waves", &graph->waves);
     if (status == NPU_OK && waves != NULL && graph->waves && graph->policy == NPU_POLICY_CALENDAR)

@@ -150,6 +150,12 @@ static void what_cannot_be_is_told(void **state) {
          "g.yaml:1:8: waves must be true, false or an expression, not 'yes'; did you mean 'true'?"},
         {"policy: calendar\nwaves: true\ntasks: [{ dummy: a }]\n",
          "g.yaml:2:8: a calendar has no waves: it says for each block where it goes"},
+        {"dispatch: operator\npolicy: shipped\ntasks: [{ dummy: a }]\n",
+         "g.yaml:2:9: operators (dispatch: operator) are launched without the AICPU: there is no "
+         "runtime, policy, waves or read_back"},
+        {"dispatch: operator\ntasks: [{ dummy: a }, { read_back: a }]\n",
+         "g.yaml:2:36: operators (dispatch: operator) are launched without the AICPU: there is no "
+         "runtime, policy, waves or read_back"},
         {"runtime: host\ntasks: [{ dummy: a }, { read_back: a }]\n",
          "g.yaml:2:36: the host builds this graph before it runs (runtime: host), so no value can "
          "be read back"},
