@@ -9,7 +9,12 @@
 #include "name.h"
 #include "yaml_tree.h"
 
-enum { NPU_MAX_INCLUDES = 16, NPU_MAX_STEPS = 1000000, NPU_STORAGE_ALIGN = 512 };
+enum {
+    NPU_MAX_INCLUDES = 16,
+    NPU_MAX_SCOPES = 64,
+    NPU_MAX_STEPS = 1000000,
+    NPU_STORAGE_ALIGN = 512
+};
 
 // Numbers by name, in order of insertion.
 typedef struct npu_name {
@@ -76,7 +81,7 @@ typedef struct npu_family {
 } npu_family;
 
 typedef struct npu_after {
-    int task;
+    int task;         // the one that waits
     const char *name; // in full; without index: the whole family
     npu_pos pos;
 } npu_after;
@@ -115,6 +120,11 @@ typedef struct npu_build {
     int func_count, func_capacity;
     npu_after *afters;
     int after_count, after_capacity;
+    npu_task_scope *scopes;
+    int scope_count, scope_capacity;
+    int scope; // the one that is open
+    npu_read_back *read_backs;
+    int read_back_count, read_back_capacity;
     npu_file *files;
     int file_count, file_capacity;
     npu_known_kernel *kernels;
@@ -134,7 +144,8 @@ typedef struct npu_build {
     int ranks, full;
     double skew;
     npu_host_step step;
-    int64_t steps; // loop iterations and items so far
+    const npu_yaml *runtime, *policy, *waves; // how it runs, as the file or --set says; NULL
+    int64_t steps;                            // loop iterations and items so far
     uint64_t hash;
 } npu_build;
 
@@ -232,10 +243,24 @@ npu_status npu_build_tensors(npu_build *b, const npu_yaml *node);
 npu_status npu_build_view(npu_build *b, const char *base, const char *full, int arity, npu_pos pos,
                           const npu_arg *window);
 
+// scopes.c
+// The scope that is the graph itself.
+npu_status npu_build_root_scope(npu_build *b);
+// One inside the open one; the caller closes what it opened.
+npu_status npu_build_open_scope(npu_build *b, npu_pos pos);
+void npu_build_close_scope(npu_build *b);
+// `read_back: name`: the orchestrator waits for a task, or all of one name, submitted before.
+npu_status npu_build_read_back(npu_build *b, const npu_yaml *item);
+
 // tasks.c, task.c
 npu_status npu_build_tasks(npu_build *b, const npu_yaml *list);
 npu_status npu_build_task(npu_build *b, const npu_yaml *item);
 npu_status npu_build_dummy(npu_build *b, const npu_yaml *item);
+// The name of a task, or of all tasks of one name, as `after` has it. `key` is for messages.
+npu_status npu_build_task_ref(npu_build *b, const npu_yaml *node, const char *key,
+                              const char **name);
+// "unknown task 'x' in after; did you mean 'y'?"
+npu_status npu_unknown_task(npu_build *b, const char *name, npu_pos pos, const char *key);
 // Name to number pairs of a map, in the arena.
 npu_status npu_build_settings(npu_build *b, const npu_yaml *map, const char *what,
                               npu_setting **settings, int *count);

@@ -44,7 +44,7 @@ static npu_status add_edge(inference *in, npu_edge edge) {
 
 // ---------------------------------------------------------------- explicit
 
-static npu_status unknown_task(npu_build *b, const npu_after *after) {
+npu_status npu_unknown_task(npu_build *b, const char *name, npu_pos pos, const char *key) {
     int count = b->task_families.count;
     const char **names = npu_arena_alloc(&b->scratch, (size_t)count, sizeof *names);
     if (names == NULL)
@@ -52,8 +52,8 @@ static npu_status unknown_task(npu_build *b, const npu_after *after) {
     for (int i = 0; i < count; i++)
         names[i] = b->task_families.items[i].text;
     char hint[128];
-    return npu_fail(b->err, NPU_BAD_INPUT, after->pos, "unknown task '%s' in after%s", after->name,
-                    npu_did_you_mean(after->name, names, count, hint, sizeof hint));
+    return npu_fail(b->err, NPU_BAD_INPUT, pos, "unknown task '%s' in %s%s", name, key,
+                    npu_did_you_mean(name, names, count, hint, sizeof hint));
 }
 
 static npu_status add_explicit(inference *in, const npu_after *after, int pred, int first_edge) {
@@ -85,7 +85,7 @@ static npu_status resolve_after(inference *in, const npu_after *after, int first
         return add_explicit(in, after, one->value, first_edge);
     const npu_name *all = npu_names_find(&b->task_families, after->name);
     if (all == NULL)
-        return unknown_task(b, after);
+        return npu_unknown_task(b, after->name, after->pos, "after");
     npu_status status = NPU_OK;
     for (int task = b->families[all->value].first; status == NPU_OK && task >= 0;
          task = b->next_task[task])

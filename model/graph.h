@@ -65,6 +65,9 @@ typedef struct npu_task {
     bool early;                 // consumers may be pre-staged (allow_early_resolve)
     bool sync_start;            // all blocks start together
     bool manual;                // in a manual scope: no edges by memory
+    int scope;                  // in npu_graph.scopes
+    bool predicated;            // `when:`: the runtime asks when the task is ready
+    bool skipped;               // .. and the answer is no: it retires like a dummy
     npu_pos pos;
 } npu_task;
 
@@ -81,6 +84,35 @@ typedef struct npu_edge {
     bool covered;     // tensormap: the consumer covers the producer's region wholly
     int producer_arg; // tensormap, creator: relative to pred's first; else -1
 } npu_edge;
+
+// Tasks [first, end) were submitted while the scope was open; those of scopes inside count too.
+typedef struct npu_task_scope {
+    int parent; // -1 for the first, which is the graph itself
+    int depth;  // 0 for the first
+    int first, end;
+    npu_pos pos;
+} npu_task_scope;
+
+// The orchestrator waits for a task before it submits `before` (or ends).
+typedef struct npu_read_back {
+    int before, task;
+    npu_pos pos;
+} npu_read_back;
+
+typedef enum npu_runtime { // who builds the graph
+    NPU_RUNTIME_TENSORMAP, // the orchestrator, on the die, while tasks run
+    NPU_RUNTIME_HOST,      // the host, before the run
+} npu_runtime;
+
+typedef enum npu_policy { // where ready blocks go
+    NPU_POLICY_SHIPPED,
+    NPU_POLICY_IDLE_FIRST,
+    NPU_POLICY_LEAST_LOADED,
+    NPU_POLICY_CRITICAL_PATH,
+    NPU_POLICY_CALENDAR,
+} npu_policy;
+extern const char *const npu_runtime_names[];
+extern const char *const npu_policy_names[];
 
 typedef struct npu_func { // one row of name_map.json
     const char *name;
@@ -111,6 +143,13 @@ typedef struct npu_graph {
     int edge_count;
     const npu_func *funcs;
     int func_count;
+    const npu_task_scope *scopes; // outer ones before those inside
+    int scope_count;
+    const npu_read_back *read_backs; // in submission order
+    int read_back_count;
+    npu_runtime runtime;
+    npu_policy policy;
+    bool waves;      // the next blocks of a task go out when all before them have ended
     bool operators;  // `dispatch: operator`: launched one after the other, not by the AICPU
     int rank, ranks; // which of how many dies this is; 0 of 1 without `ranks:`
     int full;        // ranks from here on are not simulated: rank r is an image of r % full

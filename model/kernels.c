@@ -8,8 +8,9 @@
 
 #include "build.h"
 
-const char *const npu_task_keys[] = {"task",   "kernel", "args",       "with",  "tile",  "grid",
-                                     "engine", "early",  "sync_start", "after", "edges", NULL};
+const char *const npu_task_keys[] = {"task",  "kernel", "args",  "with",       "tile",
+                                     "grid",  "engine", "early", "sync_start", "after",
+                                     "edges", "when",   NULL};
 
 static npu_status add_kernel(npu_build *b, const char *name, const npu_yaml *map, int *index) {
     npu_known_kernel known = {0};

@@ -32,9 +32,9 @@ npu_status npu_build_read(npu_build *b, const char *path, npu_pos pos, const npu
 }
 
 npu_status npu_build_file(npu_build *b, const char *path, npu_pos pos, int *index) {
-    static const char *const keys[] = {"doc",     "graph",   "dispatch", "ranks", "fabric",
-                                       "full",    "skew",    "step",     "calls", "params",
-                                       "require", "kernels", "tensors",  "tasks", NULL};
+    static const char *const keys[] = {
+        "doc",  "graph", "dispatch", "runtime", "policy",  "waves",   "ranks",   "fabric", "full",
+        "skew", "step",  "calls",    "params",  "require", "kernels", "tensors", "tasks",  NULL};
     const npu_name *known = npu_names_find(&b->file_names, path);
     if (known != NULL) {
         *index = known->value;
@@ -151,6 +151,65 @@ static npu_status read_dispatch(npu_build *b, npu_graph *graph) {
     return status;
 }
 
+// What the file says under `key`, or what --set says instead. A parameter of that name comes first.
+static npu_status setting(npu_build *b, const char *key, const npu_yaml **node) {
+    const npu_yaml *root = b->files[0].root;
+    *node = npu_yaml_get(root, key);
+    if (npu_yaml_get(npu_yaml_get(root, "params"), key) != NULL)
+        return NPU_OK;
+    for (int i = 0; i < b->options->set_count; i++) {
+        npu_override *given = &b->sets[i];
+        if (strcmp(given->name, key) != 0)
+            continue;
+        npu_yaml *set = npu_arena_alloc(b->arena, 1, sizeof *set);
+        if (set == NULL)
+            return npu_fail_memory(b->err);
+        *set = (npu_yaml){.kind = NPU_YAML_SCALAR, .text = given->text, .pos = given->pos};
+        given->used = true;
+        *node = set;
+    }
+    return NPU_OK;
+}
+
+// How the AICPU goes about it.
+static npu_status read_runtime(npu_build *b, npu_graph *graph) {
+    int choice = 0;
+    npu_status status = setting(b, "runtime", &b->runtime);
+    if (status == NPU_OK)
+        status = setting(b, "policy", &b->policy);
+    if (status == NPU_OK)
+        status = setting(b, "waves", &b->waves);
+    if (status == NPU_OK && b->runtime != NULL)
+        status = npu_yaml_choice(b->runtime, "runtime", npu_runtime_names, &choice, b->err);
+    graph->runtime = (npu_runtime)choice;
+    choice = 0;
+    if (status == NPU_OK && b->policy != NULL)
+        status = npu_yaml_choice(b->policy, "policy", npu_policy_names, &choice, b->err);
+    graph->policy = (npu_policy)choice;
+    return status;
+}
+
+// What needs the parameters, or the tasks.
+static npu_status check_runtime(npu_build *b, npu_graph *graph) {
+    const npu_yaml *waves = b->waves;
+    const npu_yaml *node = b->runtime != NULL ? b->runtime : b->policy != NULL ? b->policy : waves;
+    npu_status status = NPU_OK;
+    if (graph->operators && (node != NULL || b->read_back_count > 0))
+        return npu_fail(b->err, NPU_BAD_INPUT, node != NULL ? node->pos : b->read_backs[0].pos,
+                        "operators (dispatch: operator) are launched without the AICPU: there is "
+                        "no runtime, policy, waves or read_back");
+    if (waves != NULL)
+        status = npu_build_flag(b, waves, "waves", &graph->waves);
+    if (status == NPU_OK && waves != NULL && graph->waves && graph->policy == NPU_POLICY_CALENDAR)
+        status = npu_fail(b->err, NPU_BAD_INPUT, waves->pos,
+                          "a calendar has no waves: it says for each block where it goes");
+    if (status == NPU_OK && graph->runtime == NPU_RUNTIME_HOST && b->read_back_count > 0)
+        status = npu_fail(b->err, NPU_BAD_INPUT, b->read_backs[0].pos,
+                          "the host builds this graph before it runs (runtime: host), so no value "
+                          "can be read back");
+    return status;
+}
+
 static npu_status read_fabric(npu_build *b, npu_graph *graph) {
     const npu_yaml *node = npu_yaml_get(b->files[0].root, "fabric");
     if (node == NULL)
@@ -196,10 +255,16 @@ static npu_status read_graph(npu_build *b, npu_graph *graph, const char *path) {
         status = read_dispatch(b, graph);
     if (!status)
         status = read_fabric(b, graph);
+    if (!status)
+        status = read_runtime(b, graph);
+    if (!status)
+        status = npu_build_root_scope(b);
     if (status == NPU_OK)
         status = npu_build_frame(b, NULL, 0);
     if (status == NPU_OK)
         status = npu_build_check_sets(b);
+    if (status == NPU_OK)
+        status = check_runtime(b, graph);
     if (status == NPU_OK && b->task_count == 0)
         status =
             npu_fail(b->err, NPU_BAD_INPUT, (npu_pos){graph->path, 0, 0}, "the graph has no tasks");
@@ -230,11 +295,18 @@ static npu_status finish(npu_build *b, npu_graph *graph) {
         status = KEEP(edges, edge_count);
     if (status == NPU_OK)
         status = KEEP(funcs, func_count);
+    npu_build_close_scope(b);
+    if (status == NPU_OK)
+        status = KEEP(scopes, scope_count);
+    if (status == NPU_OK)
+        status = KEEP(read_backs, read_back_count);
     graph->tensor_count = b->tensor_count;
     graph->task_count = b->task_count;
     graph->arg_count = b->arg_count;
     graph->edge_count = b->edge_count;
     graph->func_count = b->func_count;
+    graph->scope_count = b->scope_count;
+    graph->read_back_count = b->read_back_count;
     graph->rank = b->options->rank;
     graph->ranks = b->ranks;
     graph->full = b->full;
@@ -254,8 +326,9 @@ static void free_build(npu_build *b) {
     npu_names_free(&b->func_names);
     npu_names_free(&b->folder_kernels);
     npu_names_free(&b->file_names);
-    void *arrays[] = {b->tensors, b->tasks,   b->args, b->edges,    b->funcs,    b->afters,
-                      b->files,   b->kernels, b->vars, b->families, b->next_task};
+    void *arrays[] = {b->tensors,   b->tasks,  b->args,      b->edges, b->funcs,
+                      b->afters,    b->files,  b->kernels,   b->vars,  b->families,
+                      b->next_task, b->scopes, b->read_backs};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     npu_arena_free(&b->scratch);
@@ -302,6 +375,9 @@ void npu_graph_check_invariants(const npu_graph *graph) {
         const npu_task *task = &graph->tasks[i];
         assert((task->program == NULL) == (task->engine == NPU_DUMMY));
         assert((task->func < 0) == (task->program == NULL) && task->func < graph->func_count);
+        const npu_task_scope *scope = &graph->scopes[task->scope];
+        assert(task->scope < graph->scope_count && scope->first <= i && i < scope->end);
+        assert(task->predicated || !task->skipped);
         assert(task->first_arg == args && task->first_edge == edges);
         args += task->arg_count;
         edges += task->edge_count;
@@ -311,6 +387,9 @@ void npu_graph_check_invariants(const npu_graph *graph) {
             assert(e == task->first_edge || graph->edges[e - 1].pred <= graph->edges[e].pred);
         }
     }
+    for (int i = 0; i < graph->read_back_count; i++)
+        assert(graph->read_backs[i].task < graph->read_backs[i].before &&
+               graph->read_backs[i].before <= graph->task_count);
     assert(args == graph->arg_count && edges == graph->edge_count);
     for (int i = 0; i < graph->tensor_count; i++) {
         const npu_tensor *tensor = &graph->tensors[i];

@@ -6,35 +6,39 @@
 
 #include "build.h"
 
+npu_status npu_build_task_ref(npu_build *b, const npu_yaml *node, const char *key,
+                              const char **name) {
+    npu_path path;
+    int arity = 0;
+    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, key, b->err);
+    if (status == NPU_OK)
+        status = npu_path_parse(b, node->text, node->pos, &path);
+    if (status == NPU_OK && path.group_count > 1)
+        status =
+            npu_fail(b->err, NPU_BAD_INPUT, node->pos, "'%s' has too many brackets", node->text);
+    if (status != NPU_OK)
+        return status;
+    bool all =
+        path.group_count == 0 || (path.length[0] == 1 && strncmp(path.group[0], "*", 1) == 0);
+    if (!all)
+        return npu_index_text(b, path.base, &path, 0, &arity, name);
+    *name = npu_arena_text(b->arena, path.base, strlen(path.base));
+    return *name != NULL ? NPU_OK : npu_fail_memory(b->err);
+}
+
 static npu_status read_afters(npu_build *b, const npu_yaml *node) {
     if (node == NULL)
         return NPU_OK;
     bool list = node->kind == NPU_YAML_LIST;
     npu_status status = NPU_OK;
     for (int i = 0; status == NPU_OK && i < (list ? node->count : 1); i++) {
-        const npu_yaml *name = list ? node->items[i] : node;
-        npu_path path;
-        int arity = 0;
-        status = npu_yaml_want(name, NPU_YAML_SCALAR, "after", b->err);
-        if (status == NPU_OK)
-            status = npu_path_parse(b, name->text, name->pos, &path);
-        if (status == NPU_OK && path.group_count > 1)
-            status = npu_fail(b->err, NPU_BAD_INPUT, name->pos, "'%s' has too many brackets",
-                              name->text);
+        const npu_yaml *item = list ? node->items[i] : node;
+        npu_after after = {b->task_count, NULL, item->pos};
+        status = npu_build_task_ref(b, item, "after", &after.name);
         if (status == NPU_OK)
             status = NPU_GROW(b, afters, after_count, after_capacity, b->err);
-        if (status != NPU_OK)
-            return status;
-        npu_after after = {b->task_count, path.base, name->pos};
-        bool all =
-            path.group_count == 0 || (path.length[0] == 1 && strncmp(path.group[0], "*", 1) == 0);
-        if (all)
-            after.name = npu_arena_text(b->arena, path.base, strlen(path.base));
-        else
-            status = npu_index_text(b, path.base, &path, 0, &arity, &after.name);
-        if (after.name == NULL)
-            return npu_fail_memory(b->err);
-        b->afters[b->after_count++] = after;
+        if (status == NPU_OK)
+            b->afters[b->after_count++] = after;
     }
     return status;
 }
@@ -58,7 +62,8 @@ static npu_status add_task(npu_build *b, const npu_task *task, const char *base,
     }
     assert(b->next_task_count == index);
     b->next_task[b->next_task_count++] = -1;
-    b->tasks[b->task_count++] = *task;
+    b->tasks[b->task_count] = *task;
+    b->tasks[b->task_count++].scope = b->scope;
     return NPU_OK;
 }
 
@@ -349,6 +354,8 @@ static npu_status read_flags(npu_build *b, const npu_yaml *item, npu_task *task)
     const npu_yaml *early = npu_yaml_get(item, "early");
     const npu_yaml *sync = npu_yaml_get(item, "sync_start");
     const npu_yaml *edges = npu_yaml_get(item, "edges");
+    const npu_yaml *when = npu_yaml_get(item, "when");
+    bool runs = true;
     int mode = b->frame->manual;
     npu_status status = NPU_OK;
     if (early != NULL)
@@ -357,7 +364,11 @@ static npu_status read_flags(npu_build *b, const npu_yaml *item, npu_task *task)
         status = npu_build_flag(b, sync, "sync_start", &task->sync_start);
     if (status == NPU_OK && edges != NULL)
         status = npu_build_choice(b, edges, "edges", modes, &mode);
+    if (status == NPU_OK && when != NULL)
+        status = npu_build_flag(b, when, "when", &runs);
     task->manual = mode == 1;
+    task->predicated = when != NULL;
+    task->skipped = !runs;
     return status;
 }
 

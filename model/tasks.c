@@ -20,10 +20,14 @@ static npu_status read_scope(npu_build *b, const npu_yaml *item) {
         status = npu_build_choice(b, npu_yaml_get(item, "scope"), "scope", modes, &mode);
     if (status != NPU_OK)
         return status;
+    status = npu_build_open_scope(b, item->pos);
+    if (status != NPU_OK)
+        return status;
     bool before = b->frame->manual;
     b->frame->manual = mode == 1;
     status = npu_build_items(b, body, "do", "a task", read_leaf);
     b->frame->manual = before;
+    npu_build_close_scope(b);
     return status;
 }
 
@@ -157,12 +161,14 @@ static npu_status read_include(npu_build *b, const npu_yaml *item) {
 // ---------------------------------------------------------------- items
 
 static npu_status unknown_item(npu_build *b, const npu_yaml *item) {
-    static const char *const kinds[] = {"task", "dummy", "for", "if", "include", "scope"};
+    static const char *const kinds[] = {"task",    "dummy", "for",      "if",
+                                        "include", "scope", "read_back"};
     char hint[128] = "";
     for (int i = 0; i < item->count && hint[0] == '\0'; i++)
-        npu_did_you_mean(item->keys[i]->text, kinds, 6, hint, sizeof hint);
+        npu_did_you_mean(item->keys[i]->text, kinds, 7, hint, sizeof hint);
     return npu_fail(b->err, NPU_BAD_INPUT, item->pos,
-                    "an item of tasks is one of task, dummy, for, if, include, scope%s", hint);
+                    "an item of tasks is one of task, dummy, for, if, include, scope, read_back%s",
+                    hint);
 }
 
 static npu_status read_leaf(npu_build *b, const npu_yaml *item) {
@@ -174,6 +180,8 @@ static npu_status read_leaf(npu_build *b, const npu_yaml *item) {
         return read_include(b, item);
     if (npu_yaml_get(item, "scope") != NULL)
         return read_scope(b, item);
+    if (npu_yaml_get(item, "read_back") != NULL)
+        return npu_build_read_back(b, item);
     return unknown_item(b, item);
 }
 

@@ -38,6 +38,9 @@ static npu_status check_die(const npu_die *die, npu_error *err) {
                         "a scheduler can own at most %d clusters: %d clusters need more than %d "
                         "schedulers",
                         NPU_THREAD_CLUSTERS, clusters_of(die), threads_of(die));
+    if (!whole(die->aicpu.rings) || !whole(die->aicpu.ring_tasks) || die->aicpu.ring_tasks < 2)
+        return npu_fail(err, NPU_BAD_INPUT, pos,
+                        "aicpu.ring_tasks must be a whole number from 2 on: one slot stays empty");
     if (!whole(die->aicpu.pop_batch))
         return npu_fail(err, NPU_BAD_INPUT, pos,
                         "aicpu.pop_batch must be a whole number from 1 on");
@@ -166,6 +169,12 @@ npu_status npu_aicpu_new(const npu_die *die, const npu_graph *graph, npu_engine 
     a->thread_count = threads_of(die);
     a->drain = -1;
     status = allocate(a) ? npu_aicpu_link_tasks(a, err) : npu_fail_memory(err);
+    if (status == NPU_OK)
+        status = npu_aicpu_rings_new(a, err);
+    if (status == NPU_OK)
+        status = npu_aicpu_policy_new(a, err);
+    if (status == NPU_OK && graph->runtime == NPU_RUNTIME_HOST)
+        status = npu_aicpu_host_new(a, err);
     if (status != NPU_OK) {
         npu_aicpu_free(a);
         return status;
@@ -222,7 +231,11 @@ void npu_aicpu_record(npu_aicpu *a) {
 // Threads begin at once and find nothing until the first submit ends.
 void npu_aicpu_begin(npu_aicpu *a) {
     assert(a->submitted == 0);
-    npu_aicpu_submit_next(a);
+    a->submit_start = npu_now(a);
+    if (a->resolver != NULL)
+        npu_aicpu_host_begin(a);
+    else
+        npu_aicpu_submit_next(a);
     for (int i = 0; i < a->thread_count; i++)
         npu_aicpu_spend(a, &a->threads[i], 0, npu_aicpu_loop);
 }
@@ -245,7 +258,7 @@ void npu_aicpu_busy(const npu_aicpu *a, double *busy, int count) {
     for (int i = 0; i < count; i++) {
         busy[i] = 0;
         if (i == 0)
-            busy[i] = a->submit_busy;
+            busy[i] = a->resolver != NULL ? a->resolver->busy : a->submit_busy;
         else if (i <= a->thread_count)
             busy[i] = a->threads[i - 1].busy;
     }

@@ -40,7 +40,8 @@ void npu_aicpu_done(npu_aicpu *aicpu, int core);
 // After run(): NPU_OK when every task completed; otherwise what went wrong (out of memory, or
 // a graph that cannot finish, naming a task that waits).
 npu_status npu_aicpu_result(const npu_aicpu *aicpu, npu_error *err);
-// ns each thread spent outside idle spins: [0] the orchestrator, [1 + t] scheduler t.
+// ns each thread spent outside idle spins: [0] the orchestrator (or the resolving thread), [1 + t]
+// scheduler t.
 void npu_aicpu_busy(const npu_aicpu *aicpu, double *busy, int count);
 void npu_aicpu_free(npu_aicpu *aicpu);
 

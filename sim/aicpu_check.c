@@ -40,6 +40,8 @@ static void check_task(const npu_aicpu *a, int task) {
     assert(0 <= s->unlaunched && s->unlaunched <= s->link_count);
     if (s->next_block > 0)
         assert(s->submitted && (s->live == 0 || s->early == NPU_EARLY_STAGING));
+    assert(s->next_block <= s->limit || s->width == 0);
+    assert(!s->freed || (s->let_go && s->complete && s->holders == 0));
     if (s->complete)
         assert(s->finished == blocks * s->width && s->live == 0);
     if (s->launched)
@@ -60,7 +62,7 @@ static void check_queues(const npu_aicpu *a) {
                 if (tier == NPU_TIER_EARLY)
                     assert(s->may_early);
                 else
-                    assert(s->early == NPU_EARLY_OVER && s->next_block < t->block_num);
+                    assert(s->early == NPU_EARLY_OVER && s->next_block < s->limit);
             }
         }
     npu_queue_check_invariants(&a->dummies);
@@ -84,6 +86,8 @@ bool npu_aicpu_stuck(const npu_aicpu *a, const npu_thread *self) {
     if (a->submitted < a->graph->task_count || a->in_flight > 0 || a->dummies.count > 0)
         return false;
     if (a->completed == a->graph->task_count || a->drain >= 0)
+        return false;
+    if (a->resolver != NULL && !npu_aicpu_host_idle(a))
         return false;
     for (int i = 0; i < a->thread_count; i++)
         if (&a->threads[i] != self && !a->threads[i].idling)

@@ -57,13 +57,15 @@ static bool stage_allowed(const npu_aicpu *a, const npu_thread *t) {
         return false;
     if (!stage_pending(t))
         return true;
+    if (a->calendar != NULL && t->tier == NPU_TIER_READY)
+        return true; // it has decided
     // Blocks that start together never queue behind others.
     return t->tier != NPU_TIER_SYNC && !others_idle(a, t, stage_shape(t));
 }
 
 static void next_stage(const npu_aicpu *a, npu_thread *t) {
     t->stage++;
-    if (t->stage == FIRST_IDLE || t->stage == FIRST_PENDING)
+    if (a->calendar == NULL && (t->stage == FIRST_IDLE || t->stage == FIRST_PENDING))
         t->singles_wait = t->singles_wait || a->queues[t->tier][NPU_MIX].count > 0;
 }
 
@@ -100,14 +102,31 @@ static void begin_tier(npu_aicpu *a, npu_thread *t, npu_tier tier) {
     try_stages(a, t);
 }
 
+// The next task of the queue, or -1. With a calendar it is the next that this thread has to place
+// now; those before it go to the end.
+static int pop_next(npu_aicpu *a, npu_thread *t, npu_queue *queue) {
+    for (int left = queue->count; left > 0; left--) {
+        int task = npu_queue_pop(queue);
+        uint64_t units = stage_units(t);
+        if (a->calendar == NULL || npu_aicpu_policy_units(a, t, task, units, false) != 0)
+            return task;
+        npu_queue_push(queue, task);
+        t->vain = true;
+    }
+    return -1;
+}
+
 static void look(npu_aicpu *a, npu_thread *t) {
     int most = npu_count_bits(stage_units(t));
     npu_queue *queue = stage_queue(a, t);
     t->batch_count = t->batch_at = 0;
     t->placed = false;
     assert(most > 0 && most <= NPU_THREAD_CORES && t->claim_count == 0);
-    while (t->batch_count < most && queue->count > 0)
-        t->batch[t->batch_count++] = npu_queue_pop(queue);
+    for (int task = 0; t->batch_count < most && task >= 0;) {
+        task = pop_next(a, t, queue);
+        if (task >= 0)
+            t->batch[t->batch_count++] = task;
+    }
     if (t->tier != NPU_TIER_EARLY) {
         t->pop_hit += t->batch_count;
         t->pop_miss += t->batch_count == 0;
@@ -139,16 +158,17 @@ static void take_core(npu_aicpu *a, npu_thread *t, int bit, int task, int64_t bl
 // Claims the next blocks of a task, one for each unit as far as they go, lowest core first.
 static int64_t claim(npu_aicpu *a, npu_thread *t, int task, uint64_t units) {
     npu_task_state *s = &a->tasks[task];
-    int64_t left = a->graph->tasks[task].block_num - s->next_block;
+    int64_t left = s->limit - s->next_block;
     int64_t count = npu_count_bits(units);
     if (count > left)
         count = left;
     assert(count > 0);
     for (int64_t i = 0; i < count; i++) {
-        int bit = __builtin_ctzll(units);
-        units &= units - 1;
+        int bit = npu_aicpu_policy_unit(a, t, task, units);
+        int64_t block = npu_aicpu_policy_block(a, t, task, bit, s->next_block + i);
+        units &= ~(UINT64_C(1) << bit);
         for (int part = 0; part < s->width; part++)
-            take_core(a, t, bit + part, task, s->next_block + i, part == 0);
+            take_core(a, t, bit + part, task, block, part == 0);
     }
     s->next_block += count;
     return count;
@@ -156,7 +176,7 @@ static int64_t claim(npu_aicpu *a, npu_thread *t, int task, uint64_t units) {
 
 static void push_back_rest(npu_aicpu *a, npu_thread *t) {
     while (t->batch_at < t->batch_count)
-        npu_queue_push(stage_queue(a, t), t->batch[t->batch_at++]);
+        npu_aicpu_push(a, stage_queue(a, t), t->batch[t->batch_at++]);
 }
 
 static void written(npu_aicpu *a, npu_thread *t) {
@@ -218,7 +238,7 @@ static void enter_drain(npu_aicpu *a, npu_thread *t, int task) {
     if (a->drain < 0)
         a->drain = task;
     else
-        npu_queue_push(stage_queue(a, t), task);
+        npu_aicpu_push(a, stage_queue(a, t), task);
     push_back_rest(a, t);
     t->entered_drain = true;
 }
@@ -254,13 +274,19 @@ static void place(npu_aicpu *a, npu_thread *t) {
             break;
         }
         t->batch_at++;
+        units = npu_aicpu_policy_units(a, t, task, units, stage_pending(t));
+        if (units == 0) {
+            npu_aicpu_push(a, stage_queue(a, t), task);
+            t->vain = true;
+            continue;
+        }
         if (t->tier == NPU_TIER_SYNC && npu_count_bits(units) < blocks) {
             enter_drain(a, t, task);
             break;
         }
         int64_t count = claim(a, t, task, units);
-        if (s->next_block < blocks) // at once, so that the other threads can share it
-            npu_queue_push(stage_queue(a, t), task);
+        if (s->next_block < s->limit) // at once, so that the other threads can share it
+            npu_aicpu_push(a, stage_queue(a, t), task);
         t->placed = true;
         npu_aicpu_spend(a, t, (double)count * a->die->aicpu.payload,
                         t->tier == NPU_TIER_READY ? place : publish);

@@ -112,7 +112,7 @@ static void pop_dummies(npu_aicpu *a, npu_thread *t) {
 static void after_poll(npu_aicpu *a, npu_thread *t) {
     if (a->drain >= 0) {
         drain(a, t);
-    } else if (a->dummies.count > 0) {
+    } else if (a->dummies.count > 0 && a->resolver == NULL) {
         npu_aicpu_phase_begin(a, t);
         npu_aicpu_spend(a, t, a->die->aicpu.pop, pop_dummies);
     } else {
@@ -128,7 +128,7 @@ void npu_aicpu_loop(npu_aicpu *a, npu_thread *t) {
     t->iteration++;
     t->round_change = a->changes;
     t->round_misses = -t->pop_miss; // the end of the round adds what it is then
-    t->progress = false;
+    t->progress = t->vain = false;
     t->retired = 0;
     t->sweep = t->all & ~t->idle;
     npu_aicpu_phase_begin(a, t);
@@ -136,6 +136,8 @@ void npu_aicpu_loop(npu_aicpu *a, npu_thread *t) {
 }
 
 void npu_aicpu_loop_end(npu_aicpu *a, npu_thread *t) {
+    if (!t->progress)
+        npu_aicpu_release(a, t);
     if (t->progress)
         npu_aicpu_loop(a, t);
     else if (npu_aicpu_stuck(a, t))

@@ -13,6 +13,18 @@ bool npu_aicpu_gated(const npu_aicpu *a, const npu_token *token) {
     return token->gated && a->tasks[token->task].early == NPU_EARLY_STAGING;
 }
 
+// The blocks of a wave have ended: those of the next may go out.
+static void next_wave(npu_aicpu *a, int task) {
+    npu_task_state *s = &a->tasks[task];
+    const npu_task *t = &a->graph->tasks[task];
+    assert(a->graph->waves && s->next_block == s->limit && s->early == NPU_EARLY_OVER);
+    s->limit += npu_aicpu_room(a, npu_shape(a, task));
+    if (s->limit > t->block_num)
+        s->limit = t->block_num;
+    npu_aicpu_push(
+        a, &a->queues[t->sync_start ? NPU_TIER_SYNC : NPU_TIER_READY][npu_shape(a, task)], task);
+}
+
 // The AICPU learns now that the token's kernel ended.
 static void retire(npu_aicpu *a, npu_thread *t, npu_token *token) {
     assert(token->state == NPU_TOKEN_FIN);
@@ -25,6 +37,8 @@ static void retire(npu_aicpu *a, npu_thread *t, npu_token *token) {
     assert(s->finished <= s->published * s->width);
     if (s->finished == a->graph->tasks[token->task].block_num * s->width)
         t->resolve[t->resolve_count++] = token->task;
+    else if (s->finished == s->limit * s->width)
+        next_wave(a, token->task);
     *token = (npu_token){.task = -1, .row = -1};
     a->in_flight--;
     t->retired++;
@@ -95,11 +109,12 @@ int npu_aicpu_ready(npu_aicpu *a, int task) {
         writes = ring(a, task);
         npu_aicpu_launched(a, task);
     }
-    if (t->engine == NPU_DUMMY)
+    if (s->width == 0) // a dummy, or the predicate says no
         npu_queue_push(&a->dummies, task);
-    else if (s->next_block < t->block_num)
-        npu_queue_push(
-            &a->queues[t->sync_start ? NPU_TIER_SYNC : NPU_TIER_READY][npu_shape(a, task)], task);
+    else if (s->next_block < s->limit)
+        npu_aicpu_push(
+            a, &a->queues[t->sync_start ? NPU_TIER_SYNC : NPU_TIER_READY][npu_shape(a, task)],
+            task);
     return writes;
 }
 
@@ -138,6 +153,8 @@ static void complete(npu_aicpu *a, npu_thread *t) {
     assert(!s->complete && s->live == 0);
     s->complete = true;
     a->completed++;
+    npu_aicpu_defer_release(a, t, task);
+    npu_aicpu_submit_retry(a);
     t->late = !s->launched;
     t->link = s->fan_out;
     t->visited = 0;
@@ -145,6 +162,8 @@ static void complete(npu_aicpu *a, npu_thread *t) {
 }
 
 void npu_aicpu_resolve(npu_aicpu *a, npu_thread *t) {
+    if (a->resolver != NULL)
+        npu_aicpu_host_take(a, t);
     if (t->resolve_at == t->resolve_count) {
         t->resolve_at = t->resolve_count = 0;
         t->resolved(a, t);

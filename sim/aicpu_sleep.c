@@ -34,7 +34,7 @@ void npu_aicpu_rest(npu_aicpu *a, npu_thread *t) {
     t->round_misses += t->pop_miss;
     assert(t->round_misses >= 0 && !t->asleep && !t->progress);
     // What changed during the round may have been missed by it.
-    if (t->round_change != a->changes || fin_on_the_way(a, t) || a->drain >= 0) {
+    if (t->round_change != a->changes || t->vain || fin_on_the_way(a, t) || a->drain >= 0) {
         npu_aicpu_idle(a, t, a->die->aicpu.idle, npu_aicpu_loop);
         return;
     }
@@ -69,7 +69,7 @@ static void join_round(npu_aicpu *a, npu_thread *t, double into) {
     t->sweep = t->all & ~t->idle & ~(((UINT64_C(1) << t->reading) << 1) - 1);
     t->round_misses = -t->pop_miss;
     t->round_change = a->changes - 1;
-    t->progress = t->idling = false;
+    t->progress = t->idling = t->vain = false;
     t->retired = 0;
     t->phase_start = npu_now(a) - into;
     t->busy += into - read * poll; // of the read under way; what is left of it is spent

@@ -31,12 +31,19 @@ typedef struct npu_task_state {
     int width;                  // cores per block
     int first_link, link_count; // its producers
     int fan_out;                // first link to a consumer that waits, -1
+    int entries;                // that it got in the lists of its producers
+    int holders;                // consumers that have not let go of it
+    int ring_next;              // the task submitted to its ring after it, -1
+    int64_t heap_end;           // where its outputs end in its ring's heap
+    int64_t limit;              // blocks that may be claimed so far: all, or those of the wave
     int live;                   // producers not complete
     int unlaunched;             // producers neither launched nor complete
     bool may_early;             // every producer is flagged early
     bool submitted;
     bool launched; // every block is on a core, ungated (flagged tasks only)
     bool complete;
+    bool freed;  // its slot
+    bool let_go; // of its producers, some time after it completed
     npu_early_state early;
     int64_t next_block; // the first that no thread has claimed
     int64_t published;  // blocks whose tokens are written
@@ -45,8 +52,34 @@ typedef struct npu_task_state {
 
 typedef struct npu_task_link { // one per pair of tasks joined by edges
     int pred, succ;
-    int next; // of the producer's fan-out list
+    int next;     // of the producer's fan-out list
+    bool retains; // explicit and creator edges: the producer's slot is kept for the consumer
+    bool holds;   // .. and now it is
 } npu_task_link;
+
+// Tasks of one scope depth, in the order of submission; freed in this order only.
+typedef struct npu_ring {
+    int oldest, newest; // -1
+    int64_t tasks;
+    int64_t deps;                // entries that its tasks hold in lists of producers
+    int64_t heap_top, heap_tail; // bytes: where the next output goes, where the oldest begins
+} npu_ring;
+
+typedef struct npu_date { // a place in a core's calendar
+    int task, next;
+    int64_t block;
+} npu_date;
+
+// The thread without cores that resolves completions when the host built the graph.
+typedef struct npu_resolver {
+    npu_queue *finished; // [threads] what each has seen complete
+    int *wake;           // [tasks] the first task that waits for this one, -1
+    int *wake_next;      // [tasks] the next one that waits for the same, -1
+    int task, waiter;    // being resolved
+    bool asleep;
+    double sleep_from;
+    double busy;
+} npu_resolver;
 
 typedef struct npu_thread npu_thread;
 typedef void (*npu_step)(npu_aicpu *a, npu_thread *t);
@@ -102,6 +135,9 @@ struct npu_thread {
     bool draining;                 // the claims are this thread's share of a drain
     int64_t out_cores, out_blocks; // published in this phase
     int64_t pop_hit, pop_miss;
+    bool vain;    // this iteration popped tasks that it could not place
+    int *release; // completed tasks that still hold their producers
+    int release_count;
 };
 
 struct npu_aicpu {
@@ -123,6 +159,14 @@ struct npu_aicpu {
     int submitted;
     double submit_start;
     double submit_busy;
+    bool submit_waits; // for a slot or a value: it goes on when something is freed or completes
+    int read_back;     // the next one
+    npu_ring *rings;
+    bool *closed;           // [scopes]
+    npu_resolver *resolver; // NULL: the orchestrator builds the graph
+    int *path;              // policies: see aicpu_policy.c
+    npu_date *slots;
+    int *calendar; // [cores] first of each, -1
     // sync_start drain
     int drain;         // the task that waits for the die, -1
     int drain_waiting; // threads that stopped for it
@@ -161,11 +205,48 @@ void npu_aicpu_phase_inner(npu_aicpu *a, npu_thread *t, npu_phase_kind kind, dou
 
 // aicpu_orch.c
 npu_status npu_aicpu_link_tasks(npu_aicpu *a, npu_error *err);
+// Begins the next submit, or the wait before it.
 void npu_aicpu_submit_next(npu_aicpu *a);
+// Something completed or was freed: the orchestrator goes on if that is what it waits for.
+void npu_aicpu_submit_retry(npu_aicpu *a);
 // One producer less that is neither launched nor complete.
 void npu_aicpu_producer_launched(npu_aicpu *a, int task);
 // Every block may have been launched now: tells the consumers, once.
 void npu_aicpu_launched(npu_aicpu *a, int task);
+
+// aicpu_ring.c
+npu_status npu_aicpu_rings_new(npu_aicpu *a, npu_error *err);
+// Is there room for the task? Fills a->error and ends the run when there never will be.
+bool npu_aicpu_ring_room(npu_aicpu *a, int task);
+// It takes its slot; `deps` are the entries that it got.
+void npu_aicpu_ring_take(npu_aicpu *a, int task);
+void npu_aicpu_ring_deps(npu_aicpu *a, int task);
+// The task is the last that was submitted: closes the scopes that end with it.
+void npu_aicpu_close_scopes(npu_aicpu *a, int task);
+// The task completed on this thread, which lets go of its producers some time later; and now.
+void npu_aicpu_defer_release(npu_aicpu *a, npu_thread *t, int task);
+void npu_aicpu_release(npu_aicpu *a, npu_thread *t);
+
+// aicpu_host.c
+npu_status npu_aicpu_host_new(npu_aicpu *a, npu_error *err);
+void npu_aicpu_host_begin(npu_aicpu *a);
+// The thread hands over what it has seen complete.
+void npu_aicpu_host_take(npu_aicpu *a, npu_thread *t);
+bool npu_aicpu_host_idle(const npu_aicpu *a);
+
+// aicpu_policy.c
+npu_status npu_aicpu_policy_new(npu_aicpu *a, npu_error *err);
+// To its place in the queue.
+void npu_aicpu_push(npu_aicpu *a, npu_queue *queue, int task);
+// Which of `units` may take blocks of the task, for another reason than being free.
+uint64_t npu_aicpu_policy_units(npu_aicpu *a, const npu_thread *t, int task, uint64_t units,
+                                bool pending);
+// The unit that takes the next block, as the bit of its first core.
+int npu_aicpu_policy_unit(const npu_aicpu *a, const npu_thread *t, int task, uint64_t units);
+// The block that it takes; `next` unless a calendar says otherwise.
+int64_t npu_aicpu_policy_block(npu_aicpu *a, const npu_thread *t, int task, int bit, int64_t next);
+// Blocks of a shape that the die can hold in running slots.
+int npu_aicpu_room(const npu_aicpu *a, int shape);
 
 // aicpu_loop.c
 void npu_aicpu_loop(npu_aicpu *a, npu_thread *t);

@@ -122,6 +122,16 @@ typedef struct npu_die {
         double cold;         // first task on a core: on top of setup
         double fin;          // core: end of kernel until FIN is in its register
         double fin_visible;  // FIN written until a status read can see it
+        double read_back;    // orchestrator: reading a value that a task has written
+        double resolver;     // runtime: host: a round of the resolving thread that found nothing
+        // capacities
+        double rings;         // scopes nested deeper share the last one
+        double ring_tasks;    // slots of one ring; one of them stays empty
+        double ring_heap;     // bytes of the outputs of a ring's tasks
+        double heap_align;    // bytes: an output takes a multiple
+        double ring_deps;     // entries in producers' lists, for a ring's tasks
+        double release_batch; // completed tasks that a thread keeps before it lets go of them
+        double host_tasks;    // runtime: host: tasks of a graph
     } aicpu;
     // operators launched by the device's task scheduler, ns (launch.h)
     struct {

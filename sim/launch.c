@@ -103,7 +103,7 @@ static void first_start(void *owner, int64_t tag) {
 static void launch_next(npu_launch *l) {
     const npu_graph *graph = l->graph;
     double now = npu_engine_now(l->engine);
-    while (l->task < graph->task_count && type_of(l) == NPU_DUMMY)
+    while (l->task < graph->task_count && npu_task_cores(&graph->tasks[l->task]) == 0)
         l->task++; // nothing to launch
     l->trace->makespan = now;
     if (l->task == graph->task_count)

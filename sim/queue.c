@@ -19,6 +19,26 @@ void npu_queue_push(npu_queue *queue, int task) {
     queue->count++;
 }
 
+void npu_queue_push_ranked(npu_queue *queue, int task, const int *rank) {
+    int before = NPU_QUEUE_END;
+    int at = queue->count > 0 ? queue->head : NPU_QUEUE_END;
+    while (at != NPU_QUEUE_END && rank[at] >= rank[task]) {
+        before = at;
+        at = queue->next[at];
+    }
+    if (at == NPU_QUEUE_END) {
+        npu_queue_push(queue, task);
+        return;
+    }
+    assert(queue->next[task] == NPU_QUEUE_OUT && "a task queued twice");
+    queue->next[task] = at;
+    if (before == NPU_QUEUE_END)
+        queue->head = task;
+    else
+        queue->next[before] = task;
+    queue->count++;
+}
+
 int npu_queue_pop(npu_queue *queue) {
     if (queue->count == 0)
         return -1;

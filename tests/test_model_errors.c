@@ -188,9 +188,9 @@ static const struct {
     {"tasks: [{ dummy: \"d[1]\" }, { dummy: \"d[1, 2]\" }]\n",
      "g.yaml:1:28: there is already a task 'd' with another number of indices"},
     {"tasks: [{ dumy: d }]\n", "g.yaml:1:9: an item of tasks is one of task, dummy, for, if, "
-                               "include, scope; did you mean 'dummy'?"},
+                               "include, scope, read_back; did you mean 'dummy'?"},
     {"tasks: [{ name: d }]\n",
-     "g.yaml:1:9: an item of tasks is one of task, dummy, for, if, include, scope"},
+     "g.yaml:1:9: an item of tasks is one of task, dummy, for, if, include, scope, read_back"},
     {"tasks: [d]\n", "g.yaml:1:9: a task must be a map"},
     {"tasks: [{ dummy: d, engine: aiv }]\n", "g.yaml:1:21: unknown key 'engine' in a dummy task"},
     {"tasks: [{ dummy: \"d[k]\" }]\n", "g.yaml:1:21: unknown name 'k'"},

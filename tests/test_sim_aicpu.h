@@ -22,6 +22,10 @@ typedef struct fixture {
     npu_die die;
     npu_task tasks[MAX_TASKS];
     npu_edge edges[MAX_EDGES];
+    npu_arg args[16]; // the first are inputs, of any task
+    npu_tensor tensors[16];
+    npu_task_scope scopes[16];
+    npu_read_back read_backs[4];
     double kernel[MAX_TASKS]; // ns of each block; < 0: it never ends
     bool recorded;
     bool coupled; // the kernels of a MIX block wait for each other before they do anything
@@ -56,6 +60,15 @@ static inline fixture *made_up(int clusters, int schedulers) {
     f->die.aicpu.cold = 100;
     f->die.aicpu.fin = 4;
     f->die.aicpu.fin_visible = 5;
+    f->die.aicpu.read_back = 7;
+    f->die.aicpu.resolver = 4;
+    f->die.aicpu.rings = 4;
+    f->die.aicpu.ring_tasks = f->die.aicpu.ring_deps = f->die.aicpu.host_tasks = 10000;
+    f->die.aicpu.ring_heap = 1 << 20;
+    f->die.aicpu.heap_align = 1024;
+    f->die.aicpu.release_batch = 256;
+    f->graph.args = f->args;
+    f->graph.tensors = f->tensors;
     f->graph.tasks = f->tasks;
     f->graph.edges = f->edges;
     return f;

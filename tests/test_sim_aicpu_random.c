@@ -59,7 +59,34 @@ static int by_start(const void *left, const void *right) {
     return x->core - y->core;
 }
 
-static fixture *simulated(uint32_t seed, int clusters, int schedulers) {
+// Everything else that a graph can ask for. Scopes of ten tasks in rings of 15.
+static void ask_for_more(fixture *f, uint32_t seed) {
+    f->graph.policy = (npu_policy)(seed % 5);
+    f->graph.waves = seed % 3 == 0 && f->graph.policy != NPU_POLICY_CALENDAR;
+    f->graph.runtime = seed % 4 == 3 ? NPU_RUNTIME_HOST : NPU_RUNTIME_TENSORMAP;
+    f->die.aicpu.ring_tasks = 16;
+    f->die.aicpu.ring_deps = 60;
+    f->die.aicpu.release_batch = 1 + seed % 4;
+    f->graph.scopes = f->scopes;
+    f->scopes[0] = (npu_task_scope){.parent = -1, .end = f->graph.task_count};
+    for (int i = 0; i < f->graph.task_count; i++) {
+        npu_task_scope *scope = &f->scopes[1 + i / 10];
+        *scope = (npu_task_scope){0, 1, i / 10 * 10, i + 1, (npu_pos){0}};
+        f->tasks[i].scope = 1 + i / 10;
+        f->tasks[i].predicated = i % 7 == 3;
+        f->tasks[i].skipped = i % 14 == 3 && f->tasks[i].engine != NPU_DUMMY;
+        if (f->tasks[i].skipped)
+            f->tasks[i].sync_start = false;
+    }
+    f->graph.scope_count = 1 + (f->graph.task_count + 9) / 10;
+    for (int i = 0; i < f->graph.edge_count; i++)
+        f->edges[i].source = (npu_edge_source)(f->edges[i].pred % 3);
+    f->read_backs[0] = (npu_read_back){50, 42, (npu_pos){0}};
+    f->graph.read_backs = f->read_backs;
+    f->graph.read_back_count = f->graph.runtime == NPU_RUNTIME_TENSORMAP;
+}
+
+static fixture *simulated(uint32_t seed, int clusters, int schedulers, bool more) {
     fixture *f = made_up(clusters, schedulers);
     if (seed % 2 == 0)
         real_numbers(&f->die);
@@ -71,6 +98,8 @@ static fixture *simulated(uint32_t seed, int clusters, int schedulers) {
     }
     f->coupled = seed % 3 == 0;
     random_graph(f, seed, 100);
+    if (more)
+        ask_for_more(f, seed);
     run(f);
     f->trace.clock_hz = 50e6;
     f->trace.core_hz = 1.85e9;
@@ -88,7 +117,8 @@ static void check(const fixture *f) {
         rows += f->tasks[i].block_num * f->aicpu->tasks[i].width;
     }
     assert_int_equal(f->trace.row_count, rows);
-    assert_int_equal(f->trace.submit_count, f->graph.task_count);
+    bool host = f->graph.runtime == NPU_RUNTIME_HOST;
+    assert_int_equal(f->trace.submit_count, host ? 0 : f->graph.task_count);
     assert_int_equal(f->aicpu->in_flight, 0);
     for (int i = 0; i < 1 + (int)f->die.aicpu.schedulers; i++)
         assert_true(f->busy[i] <= npu_engine_now(f->engine));
@@ -100,7 +130,7 @@ static void random_graphs(void **state) {
     int phases[NPU_PHASE_COUNT] = {0};
     for (uint32_t seed = 1; seed <= 140; seed++) {
         const int *size = sizes[seed % 7];
-        fixture *f = simulated(seed, size[0], size[1]);
+        fixture *f = simulated(seed, size[0], size[1], false);
         check(f);
         for (int i = 0; i < f->trace.phase_count; i++)
             phases[f->trace.phases[i].kind]++;
@@ -113,11 +143,26 @@ static void random_graphs(void **state) {
     assert_true(phases[NPU_PHASE_RESOLVE] > 10);
 }
 
+static void random_graphs_with_every_option(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{1, 1}, {2, 1}, {3, 2}, {4, 4}, {8, 3}, {24, 3}, {21, 1}};
+    int waits = 0;
+    for (uint32_t seed = 1; seed <= 210; seed++) {
+        const int *size = sizes[seed % 7];
+        fixture *f = simulated(seed, size[0], size[1], true);
+        check(f);
+        for (int i = 0; i < f->trace.submit_count; i++)
+            waits += f->trace.submits[i].end - f->trace.submits[i].start > 1500;
+        done(f);
+    }
+    assert_true(waits > 500); // the rings are small enough to matter
+}
+
 static void same_again(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed <= 4; seed++) {
-        fixture *f = simulated(seed, 24, 3);
-        fixture *g = simulated(seed, 24, 3);
+        fixture *f = simulated(seed, 24, 3, false);
+        fixture *g = simulated(seed, 24, 3, false);
         assert_int_equal(f->trace.row_count, g->trace.row_count);
         assert_int_equal(f->trace.phase_count, g->trace.phase_count);
         for (int i = 0; i < f->trace.row_count; i++) {
@@ -133,6 +178,7 @@ static void same_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs),
+        cmocka_unit_test(random_graphs_with_every_option),
         cmocka_unit_test(same_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

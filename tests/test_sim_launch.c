@@ -71,6 +71,19 @@ static void cores_start_one_after_the_other(void **state) {
     done(f);
 }
 
+// The next one is launched in its place.
+static void an_operator_whose_predicate_says_no_is_not_launched(void **state) {
+    (void)state;
+    fixture *f = made_up(2, 1);
+    int no = task(f, "no", NPU_AIC, 1, 100);
+    f->tasks[no].predicated = f->tasks[no].skipped = true;
+    task(f, "yes", NPU_AIC, 1, 100);
+    run_operators(f);
+    assert_int_equal(f->trace.row_count, 1);
+    assert_last(f, 0, 0, 0, 12, 112);
+    done(f);
+}
+
 // Two AICs, five blocks of 100: 12, 14, then as they become free; the last ends at 312.
 static void further_blocks_go_to_the_cores_that_are_free(void **state) {
     (void)state;
@@ -150,6 +163,7 @@ static void a_start_that_came_too_late_is_forgotten(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_start_one_after_the_other),
+        cmocka_unit_test(an_operator_whose_predicate_says_no_is_not_launched),
         cmocka_unit_test(further_blocks_go_to_the_cores_that_are_free),
         cmocka_unit_test(a_mix_block_takes_a_cluster),
         cmocka_unit_test(operators_do_not_overlap),

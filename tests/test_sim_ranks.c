@@ -57,6 +57,9 @@ static npu_status simulate(two *t, fixture *f, const char *text) {
     f->die.aicpu.schedulers = 1;
     f->die.aicpu.poll = f->die.aicpu.idle = 100;
     f->die.aicpu.pop_batch = 8;
+    f->die.aicpu.rings = f->die.aicpu.heap_align = 1;
+    f->die.aicpu.ring_tasks = f->die.aicpu.ring_deps = 100;
+    f->die.aicpu.ring_heap = 1 << 30;
     f->die.trace_clock = 0.05;
     npu_sim_options options = {.engine = NPU_ENGINE_FLUID, .hazards = &f->warnings};
     return npu_simulate_ranks(&t->ranks, &f->die, &options, t->results, &f->err);

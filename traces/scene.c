@@ -233,6 +233,18 @@ static npu_status name_graph(npu_scene_maker *m) {
     return graph->name != NULL && graph->path != NULL ? NPU_OK : npu_fail_memory(m->err);
 }
 
+// A capture does not say which scopes were open: all tasks are in the first.
+static npu_status give_scope(npu_scene_maker *m) {
+    npu_graph *graph = &m->scene->graph;
+    npu_task_scope *scope = npu_arena_alloc(&graph->arena, 1, sizeof *scope);
+    if (scope == NULL)
+        return npu_fail_memory(m->err);
+    *scope = (npu_task_scope){.parent = -1, .end = m->task_count};
+    graph->scopes = scope;
+    graph->scope_count = 1;
+    return NPU_OK;
+}
+
 npu_status npu_scene_graph(npu_scene_maker *m) {
     npu_status status = name_graph(m);
     m->graph_task_count = m->task_count; // of none so far
@@ -254,6 +266,8 @@ npu_status npu_scene_graph(npu_scene_maker *m) {
     }
     if (status == NPU_OK)
         status = give_funcs(m);
+    if (status == NPU_OK)
+        status = give_scope(m);
     return status == NPU_OK ? add_edges(m) : status;
 }
 

@@ -29,7 +29,7 @@ void npu_trace_check_invariants(const npu_trace *trace, const npu_graph *graph) 
 }
 
 int npu_task_cores(const npu_task *task) {
-    if (task->engine == NPU_DUMMY)
+    if (task->engine == NPU_DUMMY || task->skipped)
         return 0;
     return task->engine == NPU_MIX ? 3 : 1;
 }
