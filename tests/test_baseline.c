@@ -45,12 +45,12 @@ static const run_case cases[] = {
     {"tests/data/graphs/oproj.yaml", "9372", {NULL}, false},
     {"tests/data/graphs/stack.yaml", "910B2", {NULL}, false},
     {"tests/data/graphs/rings.yaml", "A3", {NULL}, false},
-    {"configs/models/swa_attention.yaml", "A3", {"runtime=host"}, false},
-    {"configs/models/swa_attention.yaml", "A3", {"policy=idle_first"}, false},
-    {"configs/models/swa_attention.yaml", "A3", {"policy=least_loaded"}, false},
-    {"configs/models/swa_attention.yaml", "A3", {"policy=critical_path"}, false},
-    {"configs/models/swa_attention.yaml", "A3", {"policy=calendar"}, false},
-    {"configs/models/swa_attention.yaml", "A3", {"waves=true"}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {"runtime=host"}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {"policy=idle_first"}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {"policy=least_loaded"}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {"policy=critical_path"}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {"policy=calendar"}, false},
+    {"configs/models/deepseek_v4_flash/swa.yaml", "A3", {"waves=true"}, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
