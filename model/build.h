@@ -184,6 +184,9 @@ const npu_table *npu_build_find_table(const npu_build *b, const char *name);
 // tables.c: a parameter that is a table of numbers, `given` by `with:` or --set or NULL.
 npu_status npu_build_table(npu_build *b, const npu_yaml *key, const npu_yaml *map,
                            const npu_override *given, const npu_table **table);
+// The table that `given` has, of the size of `want` unless that is NULL.
+npu_status npu_build_take_table(npu_build *b, const npu_yaml *key, const npu_override *given,
+                                const npu_table *want, const npu_table **table);
 
 // items.c: a list with `for` and `if` in it; `leaf` reads every other item.
 typedef npu_status (*npu_leaf_fn)(npu_build *b, const npu_yaml *item);

@@ -248,8 +248,8 @@ static npu_status read_param(npu_build *b, const npu_yaml *key, const npu_yaml *
         return status;
     if (map)
         status = npu_build_table(b, key, node, given, &table);
-    else if (strcmp(node->text, "table") == 0 && given != NULL && given->table != NULL)
-        table = given->table;
+    else if (strcmp(node->text, "table") == 0 && given != NULL)
+        status = npu_build_take_table(b, key, given, NULL, &table);
     else if (given != NULL && given->table != NULL)
         status = npu_fail(b->err, NPU_BAD_INPUT, given->pos,
                           "'%s' is a number, and is given a table", key->text);

@@ -163,40 +163,53 @@ static npu_status draw(npu_build *b, const npu_yaml *map, int64_t seed, int64_t 
 
 // ---- from a file -----------------------------------------------------------------------------
 
-// Whole numbers between spaces; what follows # on a line is for the reader.
+static bool is_space(int c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',';
+}
+
+// The next word, in line pos->line; "" at the end. What follows # on a line is for the reader.
+static npu_status next_word(npu_build *b, FILE *file, npu_pos *pos, char *word, int size) {
+    int length = 0;
+    bool comment = false;
+    for (int c = fgetc(file); c != EOF; c = fgetc(file)) {
+        bool between = comment || is_space(c) || c == '#';
+        if (length > 0 && between) {
+            ungetc(c, file);
+            break;
+        }
+        comment = c != '\n' && (comment || c == '#');
+        pos->line += c == '\n';
+        if (between)
+            continue;
+        if (length == size - 1)
+            return npu_fail(b->err, NPU_BAD_INPUT, *pos, "a number has at most %d digits",
+                            size - 1);
+        word[length++] = (char)c;
+    }
+    word[length] = '\0';
+    return NPU_OK;
+}
+
+// Whole numbers between spaces.
 static npu_status parse_numbers(npu_build *b, FILE *file, const char *path, int64_t *values,
                                 int64_t count) {
-    npu_pos pos = {path, 1, 0};
-    char word[32];
+    npu_pos pos = {path, 1, 1};
+    char word[24] = "";
     int64_t have = 0;
-    for (int length = 0, c = ' '; c != EOF;) {
-        c = fgetc(file);
-        while (c == '#' || (c != EOF && c != '\n' && length == 0 && strchr(" \t\r,", c) != NULL)) {
-            bool comment = c == '#';
-            do
-                c = fgetc(file);
-            while (comment && c != EOF && c != '\n');
-        }
-        if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
-            if (length == (int)sizeof word - 1)
-                return npu_fail(b->err, NPU_BAD_INPUT, pos, "this is no whole number");
-            word[length++] = (char)c;
-            continue;
-        }
-        word[length] = '\0';
+    npu_status status = next_word(b, file, &pos, word, sizeof word);
+    while (!status && word[0] != '\0') {
         char *end = word;
         errno = 0;
         long long value = strtoll(word, &end, 10);
-        if (length > 0 && (*end != '\0' || errno != 0))
+        if (*end != '\0' || errno != 0)
             return npu_fail(b->err, NPU_BAD_INPUT, pos, "'%s' is no whole number", word);
-        if (length > 0 && have < count)
+        if (have < count)
             values[have] = value;
-        have += length > 0;
-        length = 0;
-        pos.line += c == '\n';
+        have++;
+        status = next_word(b, file, &pos, word, sizeof word);
     }
-    if (have == count)
-        return NPU_OK;
+    if (status || have == count)
+        return status;
     return npu_fail(b->err, NPU_BAD_INPUT, (npu_pos){path, 0, 0},
                     "the table has %" PRId64 " numbers, and the file %" PRId64, count, have);
 }
@@ -247,14 +260,14 @@ static npu_status keep(npu_build *b, const npu_table *table, const npu_table **k
     return status;
 }
 
-static npu_status take(npu_build *b, const npu_yaml *key, const npu_override *given,
-                       const npu_table *want, const npu_table **table) {
+npu_status npu_build_take_table(npu_build *b, const npu_yaml *key, const npu_override *given,
+                                const npu_table *want, const npu_table **table) {
     *table = given->table;
     if (given->table == NULL)
         return npu_fail(b->err, NPU_BAD_INPUT, given->pos, "'%s' is a table, and is given a number",
                         key->text);
-    if (given->table->rank != want->rank ||
-        memcmp(given->table->size, want->size, sizeof want->size) != 0)
+    if (want != NULL && (given->table->rank != want->rank ||
+                         memcmp(given->table->size, want->size, sizeof want->size) != 0))
         return npu_fail(b->err, NPU_BAD_INPUT, given->pos, "'%s' is a table of another size",
                         key->text);
     return NPU_OK;
@@ -272,7 +285,7 @@ npu_status npu_build_table(npu_build *b, const npu_yaml *key, const npu_yaml *ma
     if (!status)
         status = read_size(b, size, &made);
     if (!status && given != NULL && given->text == NULL)
-        return take(b, key, given, &made, table);
+        return npu_build_take_table(b, key, given, &made, table);
     if (!status && drawn != NULL)
         status = read_draw(b, drawn, &seed, &times, &pick);
     if (status)
