@@ -246,9 +246,10 @@ static npu_status compile_spans(builder *b, const node *n, const npu_table *tabl
 
 static npu_status compile_table(builder *b, const node *n, int temp, operand *out) {
     const npu_table *table = find_table(b, n->name);
+    *out = constant(0);
     if (table == NULL)
         return fail_unknown(b, n);
-    operand spans[2 * NPU_TABLE_RANK];
+    operand spans[2 * NPU_TABLE_RANK] = {{IN_POOL, 0, 0}};
     int64_t values[2 * NPU_TABLE_RANK];
     npu_status status = compile_spans(b, n, table, temp, spans);
     bool known = true;
@@ -258,7 +259,6 @@ static npu_status compile_table(builder *b, const node *n, int temp, operand *ou
     }
     if (status == NPU_OK && known) {
         int64_t x = 0, y = 0;
-        *out = constant(0);
         fault f = npu_expr_table(table, values, &out->value, &x, &y);
         if (f == FAULT_NONE)
             return NPU_OK;

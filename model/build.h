@@ -52,6 +52,10 @@ typedef struct npu_var { // a parameter or a loop variable
     const npu_table *table; // NULL for a number
 } npu_var;
 
+typedef struct npu_kept_table {
+    const npu_table *table;
+} npu_kept_table;
+
 // A parameter's value given from outside: by --set (text) or `with:` (value).
 typedef struct npu_override {
     const char *name;
@@ -123,7 +127,7 @@ typedef struct npu_build {
     int kernel_count, kernel_capacity;
     npu_var *vars;
     int var_count, var_capacity;
-    const npu_table **tables; // no two have the same numbers
+    npu_kept_table *tables; // no two have the same numbers
     int table_count, table_capacity;
     npu_family *families;
     int family_count, family_capacity;

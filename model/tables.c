@@ -241,7 +241,7 @@ static bool same(const npu_table *a, const npu_table *b) {
 // Tasks whose tables are the same one can share their program.
 static npu_status keep(npu_build *b, const npu_table *table, const npu_table **kept) {
     for (int i = 0; i < b->table_count; i++) {
-        *kept = b->tables[i];
+        *kept = b->tables[i].table;
         if (same(table, *kept))
             return NPU_OK;
     }
@@ -256,7 +256,7 @@ static npu_status keep(npu_build *b, const npu_table *table, const npu_table **k
     *kept = copy;
     npu_status status = NPU_GROW(b, tables, table_count, table_capacity, b->err);
     if (!status)
-        b->tables[b->table_count++] = copy;
+        b->tables[b->table_count++].table = copy;
     return status;
 }
 

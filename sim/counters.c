@@ -110,8 +110,8 @@ static void check_wait(const npu_counters *c, counter *k, const npu_waiter *w) {
     }
 }
 
-// Two waits for one value are for one wave, unless the counter goes on: then the later one found what
-// it waited for already there.
+// Two waits for one value are for one wave, unless the counter goes on: then the later one found
+// what it waited for already there.
 static void check_reuse(const npu_counters *c, const counter *k) {
     if (k->second.graph == NULL || k->value <= k->awaited)
         return;

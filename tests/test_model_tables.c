@@ -96,6 +96,13 @@ static void a_table_comes_from_a_file(void **state) {
     "  x: { shape: [\"c(0, 0) + 1\", \"c(0, 1) + 1\", \"c(1, 0) + 1\", \"c(1, 7) + 1\"], "         \
     "dtype: int8 }\n" TASK
 
+static int changed(const fixture *f, const int64_t *sizes) {
+    int count = 0;
+    for (int i = 0; i < 4; i++)
+        count += size_of(f, "x", i) != sizes[i];
+    return count;
+}
+
 // 20 draws of 3 of 8 places, for each of 2 rows: 60 in all, none more than 20.
 static void a_table_is_drawn_from_a_seed(void **state) {
     fixture *f = *state;
@@ -109,9 +116,9 @@ static void a_table_is_drawn_from_a_seed(void **state) {
         assert_in_range(first[i], 1, 21);
     }
     assert_int_equal(load_sets(f, NULL, 0), NPU_OK); // the same again
-    assert_memory_equal(tensor_of(&f->graph, "x")->shape, first, sizeof first);
+    assert_int_equal(changed(f, first), 0);
     assert_int_equal(load_sets(f, other, 1), NPU_OK);
-    assert_memory_not_equal(tensor_of(&f->graph, "x")->shape, first, sizeof first);
+    assert_true(changed(f, first) > 0);
     assert_int_equal(load_sets(f, none, 1), NPU_OK); // the expression's
     assert_int_equal(size_of(f, "sums", 0), 8);
 }
@@ -121,11 +128,12 @@ static void a_draw_does_not_depend_on_the_rank(void **state) {
     fixture *f = *state;
     int64_t first[4];
     loads(f, "ranks: 2\n" DRAWN);
-    memcpy(first, tensor_of(&f->graph, "x")->shape, sizeof first);
+    for (int i = 0; i < 4; i++)
+        first[i] = size_of(f, "x", i);
     npu_graph_options options = {".", NULL, 0, 1};
     npu_graph_free(&f->graph);
     assert_int_equal(npu_graph_load("g.yaml", &options, &f->graph, NULL, &f->err), NPU_OK);
-    assert_memory_equal(tensor_of(&f->graph, "x")->shape, first, sizeof first);
+    assert_int_equal(changed(f, first), 0);
 }
 
 static void what_is_wrong_with_a_table_is_said(void **state) {
