@@ -54,7 +54,7 @@ typedef struct npu_code {
     const struct npu_code_op *ops;
     int op_count;
     npu_pos pos;
-    const npu_table *const *tables; // what the ops index
+    const npu_table *tables; // what the ops index
 } npu_code;
 
 // Binds names and folds constants. Unknown names: "unknown name 'tn'; did you mean 'tm'?".

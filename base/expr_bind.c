@@ -377,10 +377,11 @@ static npu_status finish(builder *b, operand result, npu_code *out) {
     out->op_count = b->count;
     if (b->table_count == 0)
         return NPU_OK;
-    const npu_table **tables = npu_arena_alloc(b->arena, (size_t)b->table_count, sizeof *tables);
+    npu_table *tables = npu_arena_alloc(b->arena, (size_t)b->table_count, sizeof *tables);
     if (tables == NULL)
         return npu_fail_memory(b->err);
-    memcpy(tables, b->tables, (size_t)b->table_count * sizeof *tables);
+    for (int i = 0; i < b->table_count; i++)
+        tables[i] = *b->tables[i];
     out->tables = tables;
     return NPU_OK;
 }

@@ -153,7 +153,7 @@ fault npu_expr_table(const npu_table *table, const int64_t *spans, int64_t *out,
 static npu_status run_table(const npu_code *code, const op *o, int64_t table, int64_t *temps,
                             npu_error *err) {
     int64_t x = 0, y = 0;
-    fault f = npu_expr_table(code->tables[table], &temps[o->dst], &temps[o->dst], &x, &y);
+    fault f = npu_expr_table(&code->tables[table], &temps[o->dst], &temps[o->dst], &x, &y);
     return f == FAULT_NONE ? NPU_OK
                            : npu_expr_report(f, x, y, npu_pos_right(code->pos, o->at), err);
 }

@@ -137,6 +137,14 @@ static void moe_ep2_with_16_tiles_has_its_totals(void **state) {
     check_moe(sets, MOE_EP2, &want);
 }
 
+static void moe_of_a_rank_alone_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"active=16", "dies=1", TWO_ROWS, NULL};
+    const workload_totals want = {52,    67,  1,     1,   228,   235,   4,   431.11,
+                                  45.71, 0.0, 15.42, 0.0, 6.858, 1.012, 19.6};
+    check_moe(sets, MOE_EP2, &want);
+}
+
 static void moe_ep2_with_32_tiles_has_its_totals(void **state) {
     (void)state;
     const workload_totals want = {100,   115, 1,     1,   420,    331,   4,   834.29,
@@ -347,6 +355,8 @@ static void every_unit_fits_with_other_sizes(void **state) {
         {"mtp", {"embed_tile=1024", "mtp_pack_tile=512", "mtp_norm_tile=512", NULL}},
         {"tail", {"T=4", "TP=8", "lm_tn=128", "lm_blocks=20", NULL}},
         {"tail", {"T=16", "TP=4", "head_tk=128", NULL}},
+        {"moe", {"EP=8", "seed=3", "fold_notify=1", "combine_anchor=1", "dispatch_anchor=0"}},
+        {"tail", {"T=16", "TP=1", "EP=2", NULL}},
         {"mtp", {"T=16", "EP=4", "TP=4", "mtp_tn=128", NULL}},
         {"forward_mtp", {"batch=8", "layers=4", "ex_tn=128", "sh_tn=128", "gate_tk=1024", NULL}},
     };
@@ -601,6 +611,7 @@ int main(void) {
         cmocka_unit_test(moe_base_ep2_has_its_totals),
         cmocka_unit_test(moe_base_ep8_has_its_totals),
         cmocka_unit_test(moe_ep2_with_16_tiles_has_its_totals),
+        cmocka_unit_test(moe_of_a_rank_alone_has_its_totals),
         cmocka_unit_test(moe_ep2_with_32_tiles_has_its_totals),
         cmocka_unit_test(moe_ep8_with_32_tiles_has_its_totals),
         cmocka_unit_test(hash_routing_has_its_task),
