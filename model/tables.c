@@ -228,6 +228,8 @@ static npu_status read_file(npu_build *b, const npu_override *given, const npu_t
     if (!status && ferror(file))
         status = npu_fail(b->err, NPU_IO, given->pos, "cannot read %s", path);
     fclose(file);
+    for (int64_t i = 0; i < count_of(table) && !status; i++) // a part of the graph, like its files
+        b->hash = (b->hash ^ (uint64_t)values[i]) * 1099511628211u;
     return status;
 }
 

@@ -103,6 +103,20 @@ static int changed(const fixture *f, const int64_t *sizes) {
     return count;
 }
 
+static void numbers_of_a_file_are_a_part_of_the_graph(void **state) {
+    fixture *f = *state;
+    static const char *const sets[] = {"counts=@c.yaml"};
+    uint64_t hashes[2];
+    write_file("a.yaml", "params:\n" COUNTS TASK);
+    write_file("g.yaml", "tasks: [{ include: a.yaml }]\n");
+    for (int i = 0; i < 2; i++) {
+        write_file("c.yaml", i == 0 ? "1 2 3 4 5 6" : "1 2 3 4 5 7");
+        assert_int_equal(load_sets(f, sets, 1), NPU_OK);
+        hashes[i] = f->graph.hash;
+    }
+    assert_int_not_equal(hashes[0], hashes[1]);
+}
+
 // 20 draws of 3 of 8 places, for each of 2 rows: 60 in all, none more than 20.
 static void a_table_is_drawn_from_a_seed(void **state) {
     fixture *f = *state;
@@ -185,6 +199,7 @@ int main(void) {
         TEST(a_loop_may_go_as_far_as_a_table_says),
         TEST(a_table_is_given_to_includes_and_kernels),
         TEST(a_table_comes_from_a_file),
+        TEST(numbers_of_a_file_are_a_part_of_the_graph),
         TEST(a_table_is_drawn_from_a_seed),
         TEST(a_draw_does_not_depend_on_the_rank),
         TEST(what_is_wrong_with_a_table_is_said),
