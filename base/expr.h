@@ -7,7 +7,8 @@
 //
 // `/` must divide without a rest and says so when it does not; `//` rounds down, and % has
 // the sign of its divisor. Numbers may carry KiB, MiB or GiB. A name may hold dots
-// (`tile.n`, `block.m`).
+// (`tile.n`, `block.m`). The numbers of a table are written like a call, with an index for each of
+// its dimensions: `rows(me, e)`. `a : n` adds up n of them from a on, `:` all: `rows(:, e)`.
 // Comparisons give 0 or 1. Overflow is an error, never a wrap.
 #ifndef NPU_EXPR_H
 #define NPU_EXPR_H
@@ -21,6 +22,14 @@ typedef struct npu_expr npu_expr; // parsed, not yet knowing what its names mean
 npu_status npu_expr_parse(npu_arena *arena, const char *text, npu_pos pos, const npu_expr **out,
                           npu_error *err);
 
+enum { NPU_TABLE_RANK = 4 };
+
+typedef struct npu_table {
+    int rank;
+    int64_t size[NPU_TABLE_RANK];
+    const int64_t *values; // the last index is the fastest
+} npu_table;
+
 typedef enum npu_name_kind { NPU_NAME_UNKNOWN, NPU_NAME_CONST, NPU_NAME_SLOT } npu_name_kind;
 
 // What a name means where an expression is bound: a constant (*value filled), the slot of a
@@ -29,10 +38,14 @@ typedef npu_name_kind (*npu_lookup_fn)(void *scope, const char *name, int64_t *v
 // All names that are known, for "did you mean": entry i, or NULL past the end. May be NULL.
 typedef const char *(*npu_names_fn)(void *scope, int i);
 
+// The table of that name, or NULL.
+typedef const npu_table *(*npu_table_fn)(void *scope, const char *name);
+
 typedef struct npu_scope {
     npu_lookup_fn lookup;
     npu_names_fn names;
     void *data;
+    npu_table_fn table; // may be NULL
 } npu_scope;
 
 // Code with the constants folded in. `op_count == 0` means the constant `value`.
@@ -41,6 +54,7 @@ typedef struct npu_code {
     const struct npu_code_op *ops;
     int op_count;
     npu_pos pos;
+    const npu_table *tables; // what the ops index
 } npu_code;
 
 // Binds names and folds constants. Unknown names: "unknown name 'tn'; did you mean 'tm'?".

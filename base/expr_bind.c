@@ -14,6 +14,8 @@ typedef struct operand {
     int64_t value; // when IN_POOL
 } operand;
 
+enum { MAX_TABLES = 8 }; // of an expression
+
 typedef struct builder {
     npu_arena *arena;
     const npu_scope *scope;
@@ -27,6 +29,8 @@ typedef struct builder {
     int64_t *pool;
     int pool_count;
     int pool_capacity;
+    const npu_table *tables[MAX_TABLES];
+    int table_count;
 } builder;
 
 static operand constant(int64_t value) {
@@ -84,9 +88,19 @@ static npu_status store(builder *b, operand x, int at, int temp) {
     return emit(b, OP_MOVE, at, x, constant(0), temp);
 }
 
+static const npu_table *find_table(const builder *b, const char *name) {
+    return b->scope != NULL && b->scope->table != NULL ? b->scope->table(b->scope->data, name)
+                                                       : NULL;
+}
+
 static npu_status fail_unknown(builder *b, const node *n) {
     const char **names = NULL;
     int count = 0;
+    if (n->code == NODE_NAME && find_table(b, n->name) != NULL)
+        return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(b->pos, n->at),
+                        "'%s' is a table and needs its indices", n->name);
+    if (n->code == NODE_TABLE)
+        return npu_expr_fail_function(n->name, npu_pos_right(b->pos, n->at), b->err);
     if (b->scope != NULL && b->scope->names != NULL) {
         while (b->scope->names(b->scope->data, count) != NULL)
             count++;
@@ -121,11 +135,14 @@ static npu_status compile_name(builder *b, const node *n, operand *out) {
 // A branch that is never taken is not compiled, but a misspelt name in it is still found.
 static npu_status check_names(builder *b, const node *n) {
     operand unused;
+    if (n->code == NODE_TABLE && find_table(b, n->name) == NULL)
+        return fail_unknown(b, n);
     if (n->code == NODE_NAME)
         return compile_name(b, n, &unused);
     npu_status status = NPU_OK;
-    for (int i = 0; status == NPU_OK && i < 3 && n->kids[i] != NULL; i++)
-        status = check_names(b, n->kids[i]);
+    for (int i = 0; status == NPU_OK && i < 3; i++)
+        if (n->kids[i] != NULL)
+            status = check_names(b, n->kids[i]);
     return status;
 }
 
@@ -193,6 +210,70 @@ static npu_status compile_choice(builder *b, const node *n, int temp, operand *o
     return status;
 }
 
+static npu_status add_table(builder *b, const node *n, const npu_table *table, int *index) {
+    for (*index = 0; *index < b->table_count; (*index)++)
+        if (b->tables[*index] == table)
+            return NPU_OK;
+    if (b->table_count == MAX_TABLES)
+        return npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(b->pos, n->at),
+                        "an expression has at most %d tables", MAX_TABLES);
+    b->tables[b->table_count++] = table;
+    return NPU_OK;
+}
+
+// Start and length of each dimension, in temporaries where they are no constants.
+static npu_status compile_spans(builder *b, const node *n, const npu_table *table, int temp,
+                                operand *spans) {
+    int count = 0;
+    npu_status status = NPU_OK;
+    for (const node *i = n->kids[0]; i != NULL && status == NPU_OK; i = i->kids[2], count++) {
+        if (count >= table->rank)
+            continue;
+        operand *span = &spans[2 * count];
+        span[0] = constant(0);
+        span[1] = constant(i->kids[0] == NULL ? table->size[count] : 1);
+        if (i->kids[0] != NULL)
+            status = compile(b, i->kids[0], temp + 2 * count, &span[0]);
+        if (i->kids[1] != NULL && status == NPU_OK)
+            status = compile(b, i->kids[1], temp + 2 * count + 1, &span[1]);
+    }
+    if (status == NPU_OK && count != table->rank)
+        status = npu_fail(b->err, NPU_BAD_INPUT, npu_pos_right(b->pos, n->at),
+                          "the table '%s' has %d dimension%s, and is given %d", n->name,
+                          table->rank, table->rank > 1 ? "s" : "", count);
+    return status;
+}
+
+static npu_status compile_table(builder *b, const node *n, int temp, operand *out) {
+    const npu_table *table = find_table(b, n->name);
+    *out = constant(0);
+    if (table == NULL)
+        return fail_unknown(b, n);
+    operand spans[2 * NPU_TABLE_RANK] = {{IN_POOL, 0, 0}};
+    int64_t values[2 * NPU_TABLE_RANK];
+    npu_status status = compile_spans(b, n, table, temp, spans);
+    bool known = true;
+    for (int i = 0; status == NPU_OK && i < 2 * table->rank; i++) {
+        known = known && spans[i].kind == IN_POOL;
+        values[i] = spans[i].value;
+    }
+    if (status == NPU_OK && known) {
+        int64_t x = 0, y = 0;
+        fault f = npu_expr_table(table, values, &out->value, &x, &y);
+        if (f == FAULT_NONE)
+            return NPU_OK;
+        if (b->maybe == 0)
+            return npu_expr_report(f, x, y, npu_pos_right(b->pos, n->at), b->err);
+    }
+    for (int i = 0; status == NPU_OK && i < 2 * table->rank; i++)
+        status = store(b, spans[i], n->at, temp + i);
+    int index = 0;
+    if (status == NPU_OK)
+        status = add_table(b, n, table, &index);
+    *out = (operand){.kind = IN_TEMP, .index = temp};
+    return status == NPU_OK ? emit(b, OP_TABLE, n->at, constant(index), constant(0), temp) : status;
+}
+
 // Compiles into temporaries `temp` and above; a result IN_TEMP is always in `temp` itself.
 static npu_status compile(builder *b, const node *n, int temp, operand *out) {
     switch (n->code) {
@@ -206,6 +287,8 @@ static npu_status compile(builder *b, const node *n, int temp, operand *out) {
         return compile_logic(b, n, temp, out);
     case NODE_CHOOSE:
         return compile_choice(b, n, temp, out);
+    case NODE_TABLE:
+        return compile_table(b, n, temp, out);
     default:
         break;
     }
@@ -292,6 +375,14 @@ static npu_status finish(builder *b, operand result, npu_code *out) {
     out->value = 0;
     out->ops = (const op *)(void *)block;
     out->op_count = b->count;
+    if (b->table_count == 0)
+        return NPU_OK;
+    npu_table *tables = npu_arena_alloc(b->arena, (size_t)b->table_count, sizeof *tables);
+    if (tables == NULL)
+        return npu_fail_memory(b->err);
+    for (int i = 0; i < b->table_count; i++)
+        tables[i] = *b->tables[i];
+    out->tables = tables;
     return NPU_OK;
 }
 

@@ -34,12 +34,15 @@ typedef enum opcode {
     OP_JUMP_ZERO,
     OP_JUMP_NONZERO,
     OP_AFFINE, // only as the first op: slots[a] * pool[b] + pool[dst]
+    OP_TABLE,  // of tables[a]; start and length of each dimension lie in temporaries from dst on
     // Only in trees:
     NODE_NUMBER,
     NODE_NAME,
     NODE_AND,
     NODE_OR,
     NODE_CHOOSE,
+    NODE_TABLE, // its kid is the first index
+    NODE_INDEX, // start (none: all), length (none: 1), the next index
 } opcode;
 
 typedef struct node {
@@ -75,11 +78,18 @@ typedef enum fault {
     FAULT_ZERO,
     FAULT_REST,
     FAULT_PAD,
-    FAULT_LOG2
+    FAULT_LOG2,
+    FAULT_TABLE,
 } fault;
 
 // x code y, for the codes up to OP_MOVE.
 fault npu_expr_apply(opcode code, int64_t x, int64_t y, int64_t *out);
+// Adds up what `spans` (start, length of each dimension) takes of a table. At FAULT_TABLE *x is the
+// index that is outside, *y the size.
+fault npu_expr_table(const npu_table *table, const int64_t *spans, int64_t *out, int64_t *x,
+                     int64_t *y);
+// "unknown function 'cel'; did you mean 'ceil'?"
+npu_status npu_expr_fail_function(const char *name, npu_pos pos, npu_error *err);
 // The error that `x code y` at `pos` failed with.
 npu_status npu_expr_report(fault f, int64_t x, int64_t y, npu_pos pos, npu_error *err);
 

@@ -146,29 +146,69 @@ static const function functions[] = {
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof *functions };
 
-static const function *find_function(parser *p, int at, int length) {
-    const char *names[FUNCTION_COUNT];
-    for (int i = 0; i < FUNCTION_COUNT; i++) {
-        names[i] = functions[i].name;
-        if (strlen(names[i]) == (size_t)length && memcmp(names[i], p->text + at, length) == 0)
+static const function *find_function(const char *name, int length) {
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (strlen(functions[i].name) == (size_t)length &&
+            memcmp(functions[i].name, name, (size_t)length) == 0)
             return &functions[i];
-    }
+    return NULL;
+}
+
+npu_status npu_expr_fail_function(const char *name, npu_pos pos, npu_error *err) {
+    const char *names[FUNCTION_COUNT];
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        names[i] = functions[i].name;
     char hint[64];
+    return npu_fail(err, NPU_BAD_INPUT, pos, "unknown function '%s'%s", name,
+                    npu_did_you_mean(name, names, FUNCTION_COUNT, hint, sizeof hint));
+}
+
+// The index of one dimension, and those after it.
+static const node *parse_indices(parser *p) {
+    const node *start = NULL, *length = NULL, *next = NULL;
+    int at = p->at;
+    if (p->nesting >= MAX_NESTING)
+        return fail_at(p, at, "the expression is nested too deeply");
+    if (!accept(p, ':')) {
+        start = parse_choice(p);
+        length = start != NULL && accept(p, ':') ? parse_choice(p) : NULL;
+        if (p->status != NPU_OK)
+            return NULL;
+    }
+    if (accept(p, ',')) {
+        p->nesting++;
+        next = parse_indices(p);
+        p->nesting--;
+        if (next == NULL)
+            return NULL;
+    } else if (!accept(p, ')')) {
+        return fail_expected(p, "',' or ')'");
+    }
+    return new_node(p, NODE_INDEX, at, start, length, next);
+}
+
+// What is no function is a table; the binding finds out.
+static const node *parse_table(parser *p, int at, int length) {
     const char *name = npu_arena_text(p->arena, p->text + at, (size_t)length);
     if (name == NULL)
-        fail_memory(p);
-    else
-        p->status =
-            npu_fail(p->err, NPU_BAD_INPUT, npu_pos_right(p->pos, at), "unknown function '%s'%s",
-                     name, npu_did_you_mean(name, names, FUNCTION_COUNT, hint, 64));
-    return NULL;
+        return fail_memory(p);
+    const node *indices = parse_indices(p);
+    node *n = indices != NULL ? npu_arena_alloc(p->arena, 1, sizeof *n) : NULL;
+    if (n == NULL)
+        return indices != NULL ? fail_memory(p) : NULL;
+    *n = (node){.code = NODE_TABLE,
+                .at = at,
+                .height = indices->height + 1,
+                .name = name,
+                .kids = {indices}};
+    return n;
 }
 
 // The values of a call whose '(' has been read. min and max of many become pairs.
 static const node *parse_call(parser *p, int at, int length) {
-    const function *f = find_function(p, at, length);
+    const function *f = find_function(p->text + at, length);
     if (f == NULL)
-        return NULL;
+        return parse_table(p, at, length);
     const node *left = parse_choice(p);
     int count = 1;
     if (left != NULL && f->code == OP_LOG2) {

@@ -16,6 +16,9 @@ npu_status npu_expr_report(fault f, int64_t x, int64_t y, npu_pos pos, npu_error
                         y);
     case FAULT_LOG2:
         return npu_fail(err, NPU_BAD_INPUT, pos, "log2(%" PRId64 "): not a power of two", x);
+    case FAULT_TABLE:
+        return npu_fail(err, NPU_BAD_INPUT, pos,
+                        "the index %" PRId64 " is outside a table's dimension of %" PRId64, x, y);
     default:
         assert(f == FAULT_OVERFLOW);
         return npu_fail(err, NPU_BAD_INPUT, pos, "the value is too large for 64 bits");
@@ -120,6 +123,41 @@ fault npu_expr_apply(opcode code, int64_t x, int64_t y, int64_t *out) {
     return apply(code, x, y, out);
 }
 
+fault npu_expr_table(const npu_table *table, const int64_t *spans, int64_t *out, int64_t *x,
+                     int64_t *y) {
+    int64_t at[NPU_TABLE_RANK] = {0}, sum = 0;
+    for (int d = 0; d < table->rank; d++) {
+        int64_t start = spans[2 * d], length = spans[2 * d + 1], size = table->size[d];
+        bool inside = start >= 0 && length >= 0 && start <= size && length <= size - start;
+        *x = start < 0 || start >= size ? start : size;
+        *y = size;
+        if (!inside)
+            return FAULT_TABLE;
+    }
+    for (int d = 0; d < table->rank; d++)
+        if (spans[2 * d + 1] == 0)
+            return *out = 0, FAULT_NONE;
+    for (int d = 0; d >= 0;) {
+        int64_t index = 0;
+        for (d = 0; d < table->rank; d++)
+            index = index * table->size[d] + spans[2 * d] + at[d];
+        if (__builtin_add_overflow(sum, table->values[index], &sum))
+            return FAULT_OVERFLOW;
+        for (d = table->rank - 1; d >= 0 && ++at[d] == spans[2 * d + 1]; d--)
+            at[d] = 0;
+    }
+    *out = sum;
+    return FAULT_NONE;
+}
+
+static npu_status run_table(const npu_code *code, const op *o, int64_t table, int64_t *temps,
+                            npu_error *err) {
+    int64_t x = 0, y = 0;
+    fault f = npu_expr_table(&code->tables[table], &temps[o->dst], &temps[o->dst], &x, &y);
+    return f == FAULT_NONE ? NPU_OK
+                           : npu_expr_report(f, x, y, npu_pos_right(code->pos, o->at), err);
+}
+
 static npu_status run_steps(const npu_code *code, int start, const int64_t *slots, int64_t *value,
                             npu_error *err) {
     int64_t temps[MAX_TEMPS];
@@ -131,6 +169,11 @@ static npu_status run_steps(const npu_code *code, int start, const int64_t *slot
         const op *o = &code->ops[i++];
         int64_t x = from[o->a_kind][o->a];
         int64_t y = from[o->b_kind][o->b];
+        if (o->code == OP_TABLE) {
+            if (run_table(code, o, x, temps, err) != NPU_OK)
+                return NPU_BAD_INPUT;
+            continue;
+        }
         if (o->code >= OP_JUMP) {
             assert(o->code <= OP_JUMP_NONZERO && o->dst >= i);
             if (o->code == OP_JUMP || (x == 0) == (o->code == OP_JUMP_ZERO))

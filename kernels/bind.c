@@ -12,6 +12,7 @@ typedef struct npu_known { // a name and what it means
     const char *name;
     bool is_var;
     int64_t value; // or the variable's slot
+    const npu_table *table;
 } npu_known;
 
 // ---- names -------------------------------------------------------------------------------
@@ -20,7 +21,7 @@ static npu_name_kind lookup(void *data, const char *name, int64_t *value, int *s
     const npu_binder *b = data;
     for (int i = b->known_count - 1; i >= 0; i--) {
         const npu_known *known = &b->known[i];
-        if (strcmp(known->name, name) != 0)
+        if (strcmp(known->name, name) != 0 || known->table != NULL)
             continue;
         if (known->is_var) {
             *slot = (int)known->value;
@@ -30,6 +31,14 @@ static npu_name_kind lookup(void *data, const char *name, int64_t *value, int *s
         return NPU_NAME_CONST;
     }
     return NPU_NAME_UNKNOWN;
+}
+
+static const npu_table *known_table(void *data, const char *name) {
+    const npu_binder *b = data;
+    for (int i = 0; i < b->known_count; i++)
+        if (b->known[i].table != NULL && strcmp(b->known[i].name, name) == 0)
+            return b->known[i].table;
+    return NULL;
 }
 
 static const char *known_name(void *data, int i) {
@@ -61,7 +70,7 @@ static npu_status add_known(npu_binder *b, const char *name, bool is_var, int64_
         b->known = grown;
         b->known_capacity = capacity;
     }
-    b->known[b->known_count++] = (npu_known){name, is_var, value};
+    b->known[b->known_count++] = (npu_known){name, is_var, value, NULL};
     return NPU_OK;
 }
 
@@ -74,7 +83,7 @@ npu_status npu_bind_var(npu_binder *b, const char *name, npu_pos pos, int *var) 
 }
 
 npu_status npu_bind_code(npu_binder *b, const npu_expr *expr, npu_code *code) {
-    npu_scope scope = {lookup, known_name, b};
+    npu_scope scope = {lookup, known_name, b, known_table};
     return npu_expr_bind(b->arena, expr, &scope, code, b->err);
 }
 
@@ -209,11 +218,18 @@ static npu_status bind_settings(npu_binder *b, const char *what, const char *pre
         if (setting == NULL && asked[i].expr == NULL)
             return npu_fail(b->err, NPU_BAD_INPUT, b->binding->pos, "kernel '%s' needs the %s '%s'",
                             b->kernel->name, what, asked[i].name);
+        if (setting != NULL && asked[i].table != (setting->table != NULL))
+            return npu_fail(b->err, NPU_BAD_INPUT, setting->pos,
+                            "'%s' of kernel '%s' is a %s, and is given a %s", asked[i].name,
+                            b->kernel->name, asked[i].table ? "table" : "number",
+                            asked[i].table ? "number" : "table");
         if (setting == NULL)
             status = npu_bind_constant(b, asked[i].expr, what, &value);
         if (!status)
             status = add_known(b, npu_arena_printf(b->arena, "%s%s", prefix, asked[i].name), false,
                                value, asked[i].pos);
+        if (!status && setting != NULL)
+            b->known[b->known_count - 1].table = setting->table;
     }
     return status;
 }

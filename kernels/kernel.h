@@ -12,6 +12,7 @@ typedef struct npu_named_expr {
     const char *name;
     const npu_expr *expr; // NULL: `required`
     npu_pos pos;
+    bool table; // `table`: given by the task too
 } npu_named_expr;
 
 typedef struct npu_region_dim {

@@ -30,7 +30,8 @@ npu_status npu_parse_expr(npu_arena *arena, const npu_yaml *node, const char *wh
     return status ? status : npu_expr_parse(arena, node->text, node->pos, expr, err);
 }
 
-// `{name: expression}`; "required" means that the task must give it when `defaults` is true.
+// `{name: expression}`; "required" and "table" mean that the task must give it, a number or a
+// table, when `defaults` is true.
 static npu_status parse_named(npu_arena *arena, const npu_yaml *map, const char *what,
                               bool defaults, npu_named_expr **out, int *count, npu_error *err) {
     if (map == NULL)
@@ -42,11 +43,12 @@ static npu_status parse_named(npu_arena *arena, const npu_yaml *map, const char 
     if (list == NULL)
         return npu_fail_memory(err);
     for (int i = 0; i < map->count && !status; i++) {
-        list[i] = (npu_named_expr){map->keys[i]->text, NULL, map->keys[i]->pos};
+        list[i] = (npu_named_expr){map->keys[i]->text, NULL, map->keys[i]->pos, false};
         status = want_name(map->keys[i], what, err);
         const npu_yaml *value = map->items[i];
-        if (!status && defaults && value->kind == NPU_YAML_SCALAR &&
-            strcmp(value->text, "required") == 0)
+        bool word = !status && defaults && value->kind == NPU_YAML_SCALAR;
+        list[i].table = word && strcmp(value->text, "table") == 0;
+        if (list[i].table || (word && strcmp(value->text, "required") == 0))
             continue;
         if (!status)
             status = npu_parse_expr(arena, value, what, &list[i].expr, err);

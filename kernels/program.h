@@ -6,6 +6,7 @@
 #define NPU_PROGRAM_H
 
 #include "error.h"
+#include "expr.h"
 #include "mem.h"
 #include "tile.h"
 #include "yaml_tree.h"
@@ -52,6 +53,7 @@ typedef struct npu_setting { // a number given by name
     const char *name;
     int64_t value;
     npu_pos pos;
+    const npu_table *table; // NULL for a number
 } npu_setting;
 
 typedef struct npu_axis {

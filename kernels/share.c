@@ -10,7 +10,8 @@ static bool same_settings(const npu_setting *a, int a_count, const npu_setting *
     if (a_count != b_count)
         return false;
     for (int i = 0; i < a_count; i++)
-        if (a[i].value != b[i].value || strcmp(a[i].name, b[i].name) != 0)
+        if (a[i].value != b[i].value || a[i].table != b[i].table ||
+            strcmp(a[i].name, b[i].name) != 0)
             return false;
     return true;
 }

@@ -54,7 +54,12 @@ typedef struct npu_known_kernel {
 typedef struct npu_var { // a parameter or a loop variable
     const char *name;
     int64_t value;
+    const npu_table *table; // NULL for a number
 } npu_var;
+
+typedef struct npu_kept_table {
+    const npu_table *table;
+} npu_kept_table;
 
 // A parameter's value given from outside: by --set (text) or `with:` (value).
 typedef struct npu_override {
@@ -62,8 +67,9 @@ typedef struct npu_override {
     const char *text;
     int64_t value;
     npu_pos pos;
-    bool own;  // --set: a parameter of the graph's own file, not of those it includes
-    bool used; // --set: it has given a parameter its value
+    const npu_table *table; // `with:`, NULL for a number
+    bool own;               // --set: a parameter of the graph's own file, not of those it includes
+    bool used;              // --set: it has given a parameter its value
 } npu_override;
 
 typedef struct npu_tie { // a tensor of an included file that the includer provides
@@ -131,6 +137,8 @@ typedef struct npu_build {
     int kernel_count, kernel_capacity;
     npu_var *vars;
     int var_count, var_capacity;
+    npu_kept_table *tables; // no two have the same numbers
+    int table_count, table_capacity;
     npu_family *families;
     int family_count, family_capacity;
     int *next_task; // the next of the same family, or -1
@@ -188,6 +196,18 @@ npu_status npu_build_flag(npu_build *b, const npu_yaml *node, const char *what, 
 // One of a few words: "l2 must be cold or warm, not 'hot'".
 npu_status npu_build_choice(npu_build *b, const npu_yaml *node, const char *what,
                             const char *const *names, int *index);
+
+// How expressions find them.
+npu_scope npu_build_scope(npu_build *b);
+// The table of that name, or NULL.
+const npu_table *npu_build_find_table(const npu_build *b, const char *name);
+
+// tables.c: a parameter that is a table of numbers, `given` by `with:` or --set or NULL.
+npu_status npu_build_table(npu_build *b, const npu_yaml *key, const npu_yaml *map,
+                           const npu_override *given, const npu_table **table);
+// The table that `given` has, of the size of `want` unless that is NULL.
+npu_status npu_build_take_table(npu_build *b, const npu_yaml *key, const npu_override *given,
+                                const npu_table *want, const npu_table **table);
 
 // items.c: a list with `for` and `if` in it; `leaf` reads every other item.
 typedef npu_status (*npu_leaf_fn)(npu_build *b, const npu_yaml *item);

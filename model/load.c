@@ -233,8 +233,15 @@ static npu_status read_name(npu_build *b, npu_graph *graph) {
 // Only the file's own parameters are left on the stack; --set acts through them, or on included
 // files.
 static void hash_settings(npu_build *b) {
-    for (int i = 0; i < b->var_count; i++)
-        b->hash = (b->hash ^ (uint64_t)b->vars[i].value) * 1099511628211u;
+    for (int i = 0; i < b->var_count; i++) {
+        const npu_table *table = b->vars[i].table;
+        int64_t count = 1;
+        for (int d = 0; table != NULL && d < table->rank; d++)
+            count *= table->size[d];
+        const int64_t *values = table != NULL ? table->values : &b->vars[i].value;
+        for (int64_t v = 0; v < count; v++)
+            b->hash = (b->hash ^ (uint64_t)values[v]) * 1099511628211u;
+    }
     for (int i = 0; i < b->options->set_count; i++)
         for (const char *c = b->options->sets[i]; !b->sets[i].own && *c != '\0'; c++)
             b->hash = (b->hash ^ (unsigned char)*c) * 1099511628211u;
@@ -326,9 +333,9 @@ static void free_build(npu_build *b) {
     npu_names_free(&b->func_names);
     npu_names_free(&b->folder_kernels);
     npu_names_free(&b->file_names);
-    void *arrays[] = {b->tensors,   b->tasks,  b->args,      b->edges, b->funcs,
-                      b->afters,    b->files,  b->kernels,   b->vars,  b->families,
-                      b->next_task, b->scopes, b->read_backs};
+    void *arrays[] = {b->tensors,   b->tasks,  b->args,       b->edges, b->funcs,
+                      b->afters,    b->files,  b->kernels,    b->vars,  b->families,
+                      b->next_task, b->scopes, b->read_backs, b->tables};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     npu_arena_free(&b->scratch);

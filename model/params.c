@@ -19,7 +19,7 @@ static const npu_var *find_var(const npu_build *b, const char *name) {
 static npu_name_kind look_up(void *scope, const char *name, int64_t *value, int *slot) {
     (void)slot;
     const npu_var *var = find_var(scope, name);
-    if (var == NULL)
+    if (var == NULL || var->table != NULL)
         return NPU_NAME_UNKNOWN;
     *value = var->value;
     return NPU_NAME_CONST;
@@ -29,6 +29,19 @@ static const char *list_names(void *scope, int i) {
     const npu_build *b = scope;
     int at = b->frame->first_var + i;
     return at < b->var_count ? b->vars[at].name : NULL;
+}
+
+static const npu_table *look_up_table(void *scope, const char *name) {
+    return npu_build_find_table(scope, name);
+}
+
+const npu_table *npu_build_find_table(const npu_build *b, const char *name) {
+    const npu_var *var = find_var(b, name);
+    return var != NULL ? var->table : NULL;
+}
+
+npu_scope npu_build_scope(npu_build *b) {
+    return (npu_scope){look_up, list_names, b, look_up_table};
 }
 
 // Most numbers are a literal or one name: those need no parser.
@@ -42,15 +55,16 @@ static bool eval_simple(const npu_build *b, const char *text, int64_t *value) {
         return true;
     }
     const npu_var *var = npu_is_name(text) ? find_var(b, text) : NULL;
-    if (var != NULL)
-        *value = var->value;
-    return var != NULL;
+    if (var == NULL || var->table != NULL)
+        return false;
+    *value = var->value;
+    return true;
 }
 
 npu_status npu_build_eval(npu_build *b, const char *text, npu_pos pos, int64_t *value) {
     if (eval_simple(b, text, value))
         return NPU_OK;
-    npu_scope scope = {look_up, list_names, b};
+    npu_scope scope = npu_build_scope(b);
     return npu_expr_value(&b->scratch, text, pos, &scope, value, b->err);
 }
 
@@ -124,7 +138,7 @@ npu_status npu_build_var(npu_build *b, const char *name, npu_pos pos, int64_t va
         return npu_fail(b->err, NPU_BAD_INPUT, pos, "the name '%s' is already in use", name);
     npu_status status = NPU_GROW(b, vars, var_count, var_capacity, b->err);
     if (status == NPU_OK)
-        b->vars[b->var_count++] = (npu_var){name, value};
+        b->vars[b->var_count++] = (npu_var){name, value, NULL};
     return status;
 }
 
@@ -226,20 +240,31 @@ static npu_status fail_missing(npu_build *b, const npu_yaml *key) {
 
 static npu_status read_param(npu_build *b, const npu_yaml *key, const npu_yaml *node,
                              const npu_override *given) {
-    npu_status status = npu_yaml_want(node, NPU_YAML_SCALAR, "a parameter", b->err);
+    bool map = node->kind == NPU_YAML_MAP;
+    npu_status status = map ? NPU_OK : npu_yaml_want(node, NPU_YAML_SCALAR, "a parameter", b->err);
     int64_t value = 0;
+    const npu_table *table = NULL;
     if (status != NPU_OK)
         return status;
-    if (given != NULL && given->text != NULL)
+    if (map)
+        status = npu_build_table(b, key, node, given, &table);
+    else if (strcmp(node->text, "table") == 0 && given != NULL)
+        status = npu_build_take_table(b, key, given, NULL, &table);
+    else if (given != NULL && given->table != NULL)
+        status = npu_fail(b->err, NPU_BAD_INPUT, given->pos,
+                          "'%s' is a number, and is given a table", key->text);
+    else if (given != NULL && given->text != NULL)
         status = npu_build_eval(b, given->text, given->pos, &value);
     else if (given != NULL)
         value = given->value;
-    else if (strcmp(node->text, "required") == 0)
+    else if (strcmp(node->text, "required") == 0 || strcmp(node->text, "table") == 0)
         status = fail_missing(b, key);
     else
         status = npu_build_eval(b, node->text, node->pos, &value);
     if (status == NPU_OK)
         status = npu_build_var(b, key->text, key->pos, value);
+    if (status == NPU_OK)
+        b->vars[b->var_count - 1].table = table;
     return status;
 }
 

@@ -258,7 +258,12 @@ npu_status npu_build_settings(npu_build *b, const npu_yaml *map, const char *wha
         npu_setting *setting = &(*settings)[i];
         setting->name = map->keys[i]->text;
         setting->pos = map->keys[i]->pos;
-        status = npu_build_number(b, map->items[i], setting->name, &setting->value);
+        const npu_yaml *item = map->items[i];
+        setting->table = NULL;
+        if (item->kind == NPU_YAML_SCALAR && strcmp(what, "with") == 0)
+            setting->table = npu_build_find_table(b, item->text);
+        if (setting->table == NULL)
+            status = npu_build_number(b, item, setting->name, &setting->value);
         if (status != NPU_OK)
             return status;
     }

@@ -115,8 +115,10 @@ static npu_status read_with(npu_build *b, const npu_yaml *map, npu_override **gi
     if (*given == NULL)
         return npu_fail_memory(b->err);
     for (int i = 0; i < *count; i++)
-        (*given)[i] = (npu_override){
-            .name = settings[i].name, .value = settings[i].value, .pos = settings[i].pos};
+        (*given)[i] = (npu_override){.name = settings[i].name,
+                                     .value = settings[i].value,
+                                     .pos = settings[i].pos,
+                                     .table = settings[i].table};
     return NPU_OK;
 }
 

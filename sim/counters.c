@@ -110,17 +110,21 @@ static void check_wait(const npu_counters *c, counter *k, const npu_waiter *w) {
     }
 }
 
+// Two waits for one value are for one wave, unless the counter goes on: then the later one found
+// what it waited for already there.
+static void check_reuse(const npu_counters *c, const counter *k) {
+    if (k->second.graph == NULL || k->value <= k->awaited)
+        return;
+    npu_warn(c->hazards, task_of(k->second)->pos,
+             "hazard: tasks '%s' and '%s' of rank %d both wait for %lld of a counter that "
+             "reaches %lld: the later one does not wait for its own wave; give each an epoch",
+             task_of(k->first)->name, task_of(k->second)->name, k->second.graph->rank,
+             (long long)k->awaited, (long long)k->value);
+}
+
 void npu_counters_finish(npu_counters *c) {
-    for (int i = 0; i < c->count; i++) {
-        const counter *k = &c->counters[i];
-        if (k->second.graph == NULL || k->value <= k->awaited)
-            continue;
-        npu_warn(c->hazards, task_of(k->second)->pos,
-                 "hazard: tasks '%s' and '%s' of rank %d both wait for %lld of a counter that "
-                 "reaches %lld: the later one does not wait for its own wave; give each an epoch",
-                 task_of(k->first)->name, task_of(k->second)->name, k->second.graph->rank,
-                 (long long)k->awaited, (long long)k->value);
-    }
+    for (int i = 0; i < c->count; i++)
+        check_reuse(c, &c->counters[i]);
 }
 
 // ---- changes -------------------------------------------------------------------------------
@@ -143,6 +147,10 @@ static void arrive(void *owner, int64_t tag) {
     counter *changed = find(c, n->address);
     assert(changed != NULL);
     c->changes[tag].arrived = true;
+    if (n->set && n->value < changed->value) { // cleared: it begins anew
+        check_reuse(c, changed);
+        changed->first.graph = changed->second.graph = NULL;
+    }
     changed->value = n->set ? n->value : changed->value + n->value;
     changed->since = npu_engine_now(c->engine);
     if (n->overtakes)

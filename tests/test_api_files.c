@@ -24,7 +24,7 @@ static const struct {
     {"configs/models/deepseek_v4_flash/swa.yaml", NULL},
     {"configs/models/deepseek_v4_flash/hc_pre.yaml", NULL},
     {"configs/models/deepseek_v4_flash/csa.yaml", NULL},
-    {"configs/models/deepseek_v4_flash/mtp.yaml", "active=3"},
+    {"configs/models/deepseek_v4_flash/mtp.yaml", "dies=1"},
     {"configs/models/gemm.yaml", NULL},
     {"configs/selftest/stream.yaml", NULL},
     {"configs/selftest/multiply.yaml", "count=10"},

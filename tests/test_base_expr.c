@@ -37,7 +37,16 @@ static const char *known_name(void *scope, int i) {
     return i < 6 ? names[i] : NULL;
 }
 
-static const npu_scope scope = {lookup, known_name, NULL};
+// 3 rows of 4: 1 2 3 4, 10 20 30 40, 100 200 300 400
+static const int64_t numbers[] = {1, 2, 3, 4, 10, 20, 30, 40, 100, 200, 300, 400};
+static const npu_table rows = {2, {3, 4}, numbers};
+
+static const npu_table *known_table(void *scope, const char *name) {
+    (void)scope;
+    return strcmp(name, "rows") == 0 ? &rows : NULL;
+}
+
+static const npu_scope scope = {lookup, known_name, NULL, known_table};
 static const npu_pos here = {"k.yaml", 4, 10};
 
 typedef struct fixture {
@@ -350,6 +359,35 @@ static void unknown_names_are_errors_with_the_nearest_name(void **state) {
     assert_refused(f, "m + floor(3)", "k.yaml:4:14: unknown function 'floor'");
 }
 
+// Rows are 1 2 3 4, 10 20 30 40 and 100 200 300 400.
+static void a_table_gives_its_numbers_and_their_sums(void **state) {
+    fixture *f = *state;
+    assert_constant(f, "rows(1, 2)", 30);
+    assert_constant(f, "rows(:, 3)", 4 + 40 + 400);
+    assert_constant(f, "rows(1, 1 : 2) + 1", 20 + 30 + 1);
+    assert_constant(f, "rows(0 : 2, :)", 10 + 100);
+    assert_constant(f, "rows(2, 4 : 0)", 0);
+    assert_gives(f, "rows(m, n)", 2, 1, 200);
+    assert_gives(f, "2 * rows(m % 3, 0 : n) + n", 4, 2, 2 * 30 + 2);
+    assert_gives(f, "rows(rows(0, m), :) - rows(m, rows(0, 1))", 0, 0, 100 - 3);
+    assert_gives(f, "m < 3 ? rows(m, 0) : 7", 3, 0, 7);
+    assert_gives(f, "1 ? 5 : rows(9, 9)", 0, 0, 5);
+}
+
+static void a_table_checks_its_indices(void **state) {
+    fixture *f = *state;
+    assert_refused(f, "rows(3, 0)", "k.yaml:4:10: the index 3 is outside a table's dimension of 3");
+    assert_refused(f, "1 + rows(0, 2 : 3)",
+                   "k.yaml:4:14: the index 4 is outside a table's dimension of 4");
+    assert_refused(f, "rows(1)", "k.yaml:4:10: the table 'rows' has 2 dimensions, and is given 1");
+    assert_refused(f, "rows(1, 2, 3)",
+                   "k.yaml:4:10: the table 'rows' has 2 dimensions, and is given 3");
+    assert_refused(f, "rows + 1", "k.yaml:4:10: 'rows' is a table and needs its indices");
+    assert_refused(f, "rows(1 2)", "k.yaml:4:17: expected ',' or ')' before '2'");
+    assert_fails(f, "rows(m, n)", 0, -1,
+                 "k.yaml:4:10: the index -1 is outside a table's dimension of 4");
+}
+
 static void functions_check_the_number_of_their_values(void **state) {
     fixture *f = *state;
     assert_refused(f, "min()", "k.yaml:4:14: expected a number, a name or '(' before ')'");
@@ -478,6 +516,8 @@ int main(void) {
         TEST(an_unfinished_expression_says_what_is_missing),
         TEST(only_whole_numbers_with_known_suffixes_are_numbers),
         TEST(unknown_names_are_errors_with_the_nearest_name),
+        TEST(a_table_gives_its_numbers_and_their_sums),
+        TEST(a_table_checks_its_indices),
         TEST(functions_check_the_number_of_their_values),
         TEST(nesting_is_bounded),
         TEST(long_sums_work_up_to_a_bound),

@@ -26,8 +26,8 @@ static const char *const folders[] = {NPUSIM_SOURCE "/tests/data/graphs",
 
 // How a file is run, if not just as it is. All lines of a file count.
 typedef struct variant {
-    const char *file;
-    const char *die; // NULL: A3
+    const char *file; // how its path ends
+    const char *die;  // NULL: A3
     const char *sets[MAX_SETS];
     bool warm;
 } variant;
@@ -36,7 +36,7 @@ static const variant variants[] = {
     {"dispatch.yaml", NULL, {"blocks=300"}, false},
     {"gemm.yaml", NULL, {"N=512", "K=1024"}, false},
     {"gemm.yaml", "910B4", {"M=256", "N=1024", "K=512", "gm=2", "gn=4"}, false},
-    {"layer.yaml", NULL, {"T=16"}, false},
+    {"graphs/layer.yaml", NULL, {"T=16"}, false},
     {"multiply.yaml", NULL, {"blocks=6", "count=100"}, false},
     {"oproj.yaml", NULL, {NULL}, false},
     {"oproj.yaml", "910B4", {NULL}, true},
@@ -44,6 +44,12 @@ static const variant variants[] = {
     {"stream.yaml", NULL, {"blocks=7", "tiles=12", "warm=1"}, false},
     {"stream.yaml", "910B4", {"aiv=0", "blocks=20", "tiles=12"}, false},
     {"moe.yaml", NULL, {"active=3"}, false},
+    {"moe.yaml", NULL, {"active=4", "full=2"}, false},
+    {"moe.yaml", NULL, {"active=4", "lag=7", "fold_notify=1", "combine_anchor=1"}, false},
+    {"moe.yaml", NULL, {"EP=8", "active=2"}, false},
+    {"flash/layer.yaml", NULL, {"kind=0", "active=3", "full=2"}, false},
+    {"flash/layer.yaml", NULL, {"kind=1", "active=3", "fused=1"}, false},
+    {"flash/layer.yaml", NULL, {"kind=2", "active=3", "dies=1"}, false},
     {"swa.yaml", NULL, {NULL}, false},
     {"swa.yaml", "910B4", {NULL}, true},
 };
@@ -74,7 +80,7 @@ static int by_path(const void *a, const void *b) {
 }
 
 // The layers of a model; its other files are parts of them, or too large.
-static const char *const layers[] = {"swa", "hca", "csa", "moe"};
+static const char *const layers[] = {"swa", "hca", "csa", "moe", "layer", "tail"};
 
 static int find_graphs(graph_file *files) {
     int count = 0;
@@ -104,6 +110,11 @@ static int find_graphs(graph_file *files) {
     return count;
 }
 
+static bool ends_with(const char *path, const char *end) {
+    size_t length = strlen(path), tail = strlen(end);
+    return length > tail && strcmp(path + length - tail, end) == 0;
+}
+
 // Calls `check` for each graph in each of its variants.
 static void for_all_graphs(void (*check)(const graph_file *file, const variant *v)) {
     static graph_file files[MAX_FILES];
@@ -112,7 +123,7 @@ static void for_all_graphs(void (*check)(const graph_file *file, const variant *
     for (int i = 0; i < count; i++) {
         int runs = 0;
         for (int k = 0; k < VARIANTS; k++)
-            if (strcmp(variants[k].file, files[i].name) == 0) {
+            if (ends_with(files[i].path, variants[k].file)) {
                 check(&files[i], &variants[k]);
                 runs++;
             }

@@ -116,7 +116,7 @@ static inline void set_one(fixture *f, const char *text) {
         fail_msg("'%s' is not a setting", text);
         return;
     }
-    npu_setting setting = {w[1], strtoll(w[2], NULL, 0), {"t.yaml", 6, 9}};
+    npu_setting setting = {w[1], strtoll(w[2], NULL, 0), {"t.yaml", 6, 9}, NULL};
     if (strcmp(w[0], "with") == 0)
         f->params[f->binding.param_count++] = setting;
     else if (strcmp(w[0], "tile") == 0)

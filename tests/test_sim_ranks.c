@@ -323,6 +323,31 @@ static void a_counter_used_twice_without_an_epoch_is_a_hazard(void **state) {
     }
 }
 
+#define CLEAR "{ notify: { to: \"ns[1, 0]\", set: 0 } }"
+#define LATER(ns) "{ scalar: { ops: " #ns " } }, "
+
+// Rank 0 tells, and clears in between or at the end; tasks b and c of rank 1 wait for 1 each.
+static void a_counter_that_is_cleared_begins_anew(void **state) {
+    static const char again[] = "    else: [{ task: b, kernel: b, x: x, xs: xs, n: n, ns: ns }, "
+                                "{ task: c, kernel: b, x: x, xs: xs, n: n, ns: ns }]\n";
+    const char *texts[] = {
+        RANKS(TELL ", " LATER(3000) TELL ", " LATER(90000) CLEAR, WAIT),
+        RANKS(TELL ", " LATER(3000) CLEAR ", " LATER(3000) TELL, WAIT ", " LATER(4000) IDLE),
+    };
+    for (int i = 0; i < 2; i++) {
+        char text[4096];
+        const char *end = strstr(texts[i], "    else:");
+        int length = snprintf(text, sizeof text, "%.*s%s", (int)(end - texts[i]), texts[i], again);
+        assert_true(length > 0 && length < (int)sizeof text);
+        assert_hazard(*state, text,
+                      i > 0
+                          ? NULL
+                          : "hazard: tasks 'b' and 'c' of rank 1 both wait for 1 of a counter that "
+                            "reaches 2: the later one does not wait for its own wave; give each an "
+                            "epoch");
+    }
+}
+
 static void ranks_that_wait_for_each_other_are_named(void **state) {
     assert_refused(
         *state,
@@ -363,6 +388,7 @@ int main(void) {
         TEST(a_notify_that_may_pass_its_stores_is_a_hazard),
         TEST(a_set_that_races_another_notify_is_a_hazard),
         TEST(a_counter_used_twice_without_an_epoch_is_a_hazard),
+        TEST(a_counter_that_is_cleared_begins_anew),
         TEST(ranks_that_wait_for_each_other_are_named),
         TEST(one_op_reaches_one_die),
     };

@@ -15,6 +15,10 @@
 
 enum { LAYER = HC_PRE | ATTENTION | HC_POST };
 
+// The workload counts two rows of each expert's tile, whatever it has received.
+#define TWO_ROWS "tile_rows=2"
+static const char *const two_rows[] = {TWO_ROWS, NULL};
+
 // One part, alone.
 static void check_unit(const char *name, const char *const *sets, int units, int complete,
                        const workload_totals *want) {
@@ -90,7 +94,7 @@ static void check_moe(const char *const *sets, int ranks, const workload_totals 
 
 static void an_expert_tile_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"active=1", NULL};
+    const char *const sets[] = {"active=1", TWO_ROWS, NULL};
     const workload_totals want = {3,    3,   0,    0,   12,    6,     0,  25.20,
                                   2.36, 0.0, 0.82, 0.0, 0.403, 0.050, 1.0};
     check_unit("deepseek_v4_flash/experts", sets, MOE, 0, &want);
@@ -99,8 +103,8 @@ static void an_expert_tile_has_its_totals(void **state) {
 // A stage without its expert tiles.
 static void check_moe_base(const char *ranks, const workload_totals *want) {
     workload w;
-    const char *const stage[] = {ranks, "active=4", NULL};
-    const char *const tiles[] = {"active=4", NULL};
+    const char *const stage[] = {ranks, "active=4", TWO_ROWS, NULL};
+    const char *const tiles[] = {"active=4", TWO_ROWS, NULL};
     assert_int_equal(workload_load(&w, "deepseek_v4_flash/moe", stage), NPU_OK);
     workload_sum whole = workload_sum_of(&w, false);
     workload_free(&w);
@@ -127,7 +131,15 @@ static void moe_base_ep8_has_its_totals(void **state) {
 
 static void moe_ep2_with_16_tiles_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"active=16", NULL};
+    const char *const sets[] = {"active=16", TWO_ROWS, NULL};
+    const workload_totals want = {52,    67,  1,     1,   228,   235,   4,   431.11,
+                                  45.71, 0.0, 15.42, 0.0, 6.858, 1.012, 19.6};
+    check_moe(sets, MOE_EP2, &want);
+}
+
+static void moe_of_a_rank_alone_has_its_totals(void **state) {
+    (void)state;
+    const char *const sets[] = {"active=16", "dies=1", TWO_ROWS, NULL};
     const workload_totals want = {52,    67,  1,     1,   228,   235,   4,   431.11,
                                   45.71, 0.0, 15.42, 0.0, 6.858, 1.012, 19.6};
     check_moe(sets, MOE_EP2, &want);
@@ -137,12 +149,12 @@ static void moe_ep2_with_32_tiles_has_its_totals(void **state) {
     (void)state;
     const workload_totals want = {100,   115, 1,     1,   420,    331,   4,   834.29,
                                   83.47, 0.0, 28.53, 0.0, 13.300, 1.817, 35.8};
-    check_moe(NULL, MOE_EP2, &want);
+    check_moe(two_rows, MOE_EP2, &want);
 }
 
 static void moe_ep8_with_32_tiles_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"EP=8", NULL};
+    const char *const sets[] = {"EP=8", TWO_ROWS, NULL};
     const workload_totals want = {100,   115, 1,     1,    420,    331,   16,  837.44,
                                   86.61, 0.0, 28.54, 0.02, 13.313, 1.823, 35.9};
     check_moe(sets, MOE_EP8, &want);
@@ -153,7 +165,7 @@ static void hash_routing_has_its_task(void **state) {
     (void)state;
     workload w;
     const workload_prefix all[] = {{NULL, STAGE | MOE_EP2}};
-    const char *const sets[] = {"hash=1", NULL};
+    const char *const sets[] = {"hash=1", TWO_ROWS, NULL};
     char buf[128];
     assert_int_equal(workload_load(&w, "deepseek_v4_flash/moe", sets), NPU_OK);
     workload_check_tasks(&w, all);
@@ -218,12 +230,12 @@ static void the_mtp_half_ep2_has_its_totals(void **state) {
                                      {NULL, MTP}};
     const workload_totals want = {122,    164,  3,     2,    680,    647,   36,  1546.61,
                                   157.62, 1.05, 53.50, 4.54, 20.678, 7.651, 54.3};
-    check_composed("deepseek_v4_flash/mtp", NULL, units, &want);
+    check_composed("deepseek_v4_flash/mtp", two_rows, units, &want);
 }
 
 static void the_mtp_half_ep8_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"EP=8", "TP=8", NULL};
+    const char *const sets[] = {"EP=8", "TP=8", TWO_ROWS, NULL};
     const workload_prefix units[] = {{"swa", LAYER | SWA},
                                      {"moe", STAGE | MOE_EP8},
                                      {"tail", TAIL | TAIL_TP8 | ATTENTION},
@@ -256,12 +268,12 @@ static void the_forward_ep2_with_16_tiles_has_its_totals(void **state) {
                                      {"moe", STAGE | MOE_EP2},
                                      {"tail", TAIL | TAIL_TP2 | ATTENTION},
                                      {NULL, PREAMBLE}};
-    check_composed("deepseek_v4_flash/forward", NULL, units, &want);
+    check_composed("deepseek_v4_flash/forward", two_rows, units, &want);
 }
 
 static void the_forward_ep2_with_32_tiles_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"active=32", NULL};
+    const char *const sets[] = {"active=32", TWO_ROWS, NULL};
     const workload_totals want = {5307,    6599,   108,      86,      28985,
                                   20174,   1372,   43594.98, 4654.52, 189.24,
                                   1783.20, 150.20, 670.738,  136.050, 2129.5};
@@ -270,7 +282,7 @@ static void the_forward_ep2_with_32_tiles_has_its_totals(void **state) {
 
 static void the_forward_ep8_tp2_with_32_tiles_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"EP=8", "active=32", NULL};
+    const char *const sets[] = {"EP=8", "active=32", TWO_ROWS, NULL};
     const workload_totals want = {5307,    6599,   108,      86,      28985,
                                   20174,   1888,   43730.24, 4789.82, 189.24,
                                   1783.76, 150.73, 671.279,  136.321, 2132.6};
@@ -279,7 +291,7 @@ static void the_forward_ep8_tp2_with_32_tiles_has_its_totals(void **state) {
 
 static void the_forward_ep8_tp8_with_32_tiles_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"EP=8", "TP=8", "active=32", NULL};
+    const char *const sets[] = {"EP=8", "TP=8", "active=32", TWO_ROWS, NULL};
     const workload_totals want = {5307,    6599,   108,      86,      28985,
                                   20158,   1888,   43333.10, 4790.65, 189.24,
                                   1784.65, 150.78, 671.329,  136.321, 2132.6};
@@ -288,7 +300,7 @@ static void the_forward_ep8_tp8_with_32_tiles_has_its_totals(void **state) {
 
 static void the_forward_ep8_tp8_with_25_tiles_has_its_totals(void **state) {
     (void)state;
-    const char *const sets[] = {"EP=8", "TP=8", "active=25", NULL};
+    const char *const sets[] = {"EP=8", "TP=8", "active=25", TWO_ROWS, NULL};
     const workload_totals want = {4404,    5696,   108,      86,      25373,
                                   18352,   1888,   35748.32, 4080.39, 189.24,
                                   1538.05, 150.78, 550.130,  121.171, 1826.8};
@@ -330,7 +342,7 @@ static void every_unit_fits_with_other_sizes(void **state) {
         {"layer", {"kind=0", "T=16", "EP=8", NULL}},
         {"layer", {"kind=1", "T=16", "EP=4", "per_request=1", NULL}},
         {"layer", {"kind=2", "T=16", "per_request=4", "attn_blocks=20", NULL}},
-        {"moe", {"EP=8", "tiles=4", "active=8", "tile_rows=1", "hash=1", NULL}},
+        {"moe", {"EP=8", "active=8", "tile_rows=1", "hash=1", NULL}},
         {"swa", {"position=127", "qr_split=4", "kv_tn=64", "oa_tn=256", "ob_tn=128", NULL}},
         {"hca", {"position=127", "cmp_tn=32", "cmp_tk=256", "fused=1", "warm=0", NULL}},
         {"csa", {"position=127", "iq_tn=256", "inner_tn=16", "wp_split=2", "warm_late=1", NULL}},
@@ -343,6 +355,8 @@ static void every_unit_fits_with_other_sizes(void **state) {
         {"mtp", {"embed_tile=1024", "mtp_pack_tile=512", "mtp_norm_tile=512", NULL}},
         {"tail", {"T=4", "TP=8", "lm_tn=128", "lm_blocks=20", NULL}},
         {"tail", {"T=16", "TP=4", "head_tk=128", NULL}},
+        {"moe", {"EP=8", "seed=3", "fold_notify=1", "combine_anchor=1", "dispatch_anchor=0"}},
+        {"tail", {"T=16", "TP=1", "EP=2", NULL}},
         {"mtp", {"T=16", "EP=4", "TP=4", "mtp_tn=128", NULL}},
         {"forward_mtp", {"batch=8", "layers=4", "ex_tn=128", "sh_tn=128", "gate_tk=1024", NULL}},
     };
@@ -366,7 +380,7 @@ static void a_whole_layer_is_attention_and_moe(void **state) {
                                  45.71, 0.0, 15.42, 0.0, 6.858, 1.012, 19.6};
     for (int i = 0; i < 3; i++) {
         workload w;
-        const char *const sets[] = {kinds[i].kind, NULL};
+        const char *const sets[] = {kinds[i].kind, TWO_ROWS, NULL};
         assert_int_equal(workload_load(&w, "deepseek_v4_flash/layer", sets), NPU_OK);
         workload_sum layer = workload_sum_of(&w, false);
         workload_free(&w);
@@ -530,7 +544,7 @@ static void moe_tasks_wait_for_what_the_workload_says(void **state) {
         {"dispatch_meta", "route_sort"},
         {"dispatch_push", "x_norm_quant route_sort"},
         {"dispatch_wait", "route_sort dispatch_push!"},
-        {"dispatch_gather", "dispatch_meta! dispatch_push dispatch_wait!"},
+        {"dispatch_gather", "dispatch_meta! dispatch_push! dispatch_wait!"},
         {"exp_gate_mm[2,0]", "dispatch_gather"},
         {"exp_up_mm[2,0]", "dispatch_gather"},
         {"exp_gate_up_act[2,0]", "exp_gate_mm[2,0] exp_up_mm[2,0]"},
@@ -539,7 +553,7 @@ static void moe_tasks_wait_for_what_the_workload_says(void **state) {
         {"exp_w2_act[2,0]", "exp_w2_mm[2,0]"},
         {"combine", "exp_w2_act[0,0] exp_w2_act[1,0] exp_w2_act[2,0]"},
         {"combine_wait", "dispatch_push! combine!"},
-        {"shared_routed", "sh_w2_act combine combine_wait!"},
+        {"shared_routed", "sh_w2_act combine! combine_wait!"},
         {"hc_post", "comb_sinkhorn shared_routed"},
     };
     check_waits("deepseek_v4_flash/moe", sets, table, sizeof table / sizeof *table);
@@ -560,10 +574,10 @@ static void tail_tasks_wait_for_what_the_workload_says(void **state) {
         {"tail.rms_norm", "tail.hc_head_reduce"},
         {"tail.lm_head_dispatch_push", "tail.rms_norm"},
         {"tail.lm_head_dispatch_wait", "tail.rms_norm"},
-        {"tail.lm_head_dispatch_gather", "tail.lm_head_dispatch_push tail.lm_head_dispatch_wait!"},
+        {"tail.lm_head_dispatch_gather", "tail.lm_head_dispatch_push! tail.lm_head_dispatch_wait!"},
         {"tail.lm_head_matmul_push", "tail.lm_head_dispatch_gather"},
         {"tail.lm_head_combine_wait", "tail.lm_head_matmul_push!"},
-        {"tail.lm_head_combine_gather", "tail.lm_head_matmul_push tail.lm_head_combine_wait!"},
+        {"tail.lm_head_combine_gather", "tail.lm_head_matmul_push! tail.lm_head_combine_wait!"},
         {"tail.lm_head_signal_clear", "tail.lm_head_combine_gather"},
         {"tail.lm_head_greedy_sample", "tail.lm_head_combine_gather"},
     };
@@ -597,6 +611,7 @@ int main(void) {
         cmocka_unit_test(moe_base_ep2_has_its_totals),
         cmocka_unit_test(moe_base_ep8_has_its_totals),
         cmocka_unit_test(moe_ep2_with_16_tiles_has_its_totals),
+        cmocka_unit_test(moe_of_a_rank_alone_has_its_totals),
         cmocka_unit_test(moe_ep2_with_32_tiles_has_its_totals),
         cmocka_unit_test(moe_ep8_with_32_tiles_has_its_totals),
         cmocka_unit_test(hash_routing_has_its_task),
