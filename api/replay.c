@@ -5,7 +5,6 @@
 
 #include "context.h"
 #include "folder.h"
-#include "units.h"
 
 static bool is_recorded(const npusim_replay_options *options) {
     char path[NPU_CONFIG_PATH + 16];
@@ -17,15 +16,12 @@ static bool is_recorded(const npusim_replay_options *options) {
 }
 
 // The same without the recorder: what the device is thought to take when nothing is captured.
-static npu_status print_without(const npu_scene *scene, const npu_die *die, npu_replay_options how,
-                                FILE *report, npu_error *err) {
+static npu_status run_unrecorded(const npu_scene *scene, const npu_die *die, npu_replay_options how,
+                                 double *makespan, npu_error *err) {
     npu_replay replay = {.tasks = 0};
-    char text[32];
     how.recorded = false;
     npu_status status = npu_replay_run(scene, die, &how, &replay, err);
-    if (!status)
-        fprintf(report, "\n  without the recorder: %s\n",
-                npu_show_time(replay.modelled, text, (int)sizeof text));
+    *makespan = replay.modelled;
     npu_replay_free(&replay);
     return status;
 }
@@ -43,14 +39,14 @@ static npu_status replay_scene(const npusim_replay_options *options, const npu_c
     if (run->capture.level < 4)
         die.recorder.submit = 0; // the orchestrator is not recorded
     npu_status status = npu_replay_run(scene, &die, &how, &replay, err);
+    if (!status && how.recorded)
+        status = run_unrecorded(scene, &die, how, &replay.unrecorded, err);
     if (!status && report != NULL) {
         fprintf(report, "%s on %s, cost %s, order %s, recorder %s: ", run->capture.path, die.name,
                 options->cost_model ? "model" : "measured",
                 options->order_measured ? "measured" : "model", how.recorded ? "on" : "off");
         npu_replay_print(report, &replay);
     }
-    if (!status && report != NULL && how.recorded)
-        status = print_without(scene, &die, how, report, err);
     if (!status && error_share != NULL)
         *error_share = replay.measured > 0 ? replay.modelled / replay.measured - 1 : 0;
     npu_replay_free(&replay);

@@ -10,6 +10,8 @@
 void npu_replay_free(npu_replay *replay) {
     free((void *)replay->graph.tasks);
     free(replay->kernels);
+    npu_timed_free(&replay->runs[0]);
+    npu_timed_free(&replay->runs[1]);
     npu_sim_result_free(&replay->result);
     *replay = (npu_replay){.tasks = 0};
 }

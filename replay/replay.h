@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "scene.h"
+#include "schedule.h"
 #include "simulate.h"
+#include "waterfall.h"
 
 typedef struct npu_replay_options {
     const npu_graph
@@ -17,14 +19,16 @@ typedef struct npu_replay_options {
     bool l2_warm;
 } npu_replay_options;
 
+typedef struct npu_replay_span { // of the rows of a kernel, ns
+    double mean, p50, p90, total;
+} npu_replay_span;
+
 typedef struct npu_replay_kernel { // tasks of one function of the capture
     const char *name;
     int tasks, rows;
-    bool modelled;        // by a tile program
-    double measured_mean; // ns of a row
-    double modelled_mean;
-    double measured_total; // sums over rows
-    double modelled_total;
+    bool by_program; // its time is that of a tile program
+    npu_replay_span measured, modelled;
+    double share;       // of the sum over kernels of |modelled - measured total|, signed
     double start_error; // median over tasks of |modelled - measured first start|, ns
 } npu_replay_kernel;
 
@@ -36,7 +40,13 @@ typedef struct npu_replay {
     int idle_tasks;                 // with a kernel but without a row: carried out as dummies
     npu_replay_kernel *kernels;     // by their share of the core time
     int kernel_count;
-    npu_graph graph; // what was carried out; borrows from the scene and the map
+    npu_waterfall waterfall;
+    npu_parting by_time, by_place;
+    int early[2][NPU_EARLY_FULL + 1]; // tasks by proof; measured, modelled
+    npu_idle idle[2][2];              // measured, modelled; by type of core
+    double unrecorded;                // makespan modelled without the recorder; 0: not asked
+    npu_timed runs[2];                // measured, modelled
+    npu_graph graph;                  // what was carried out; borrows from the scene and the map
     npu_sim_result result;
 } npu_replay;
 
