@@ -178,6 +178,7 @@ npu_status npu_replay_run(const npu_scene *scene, const npu_die *die,
                            .recorded = options->recorded};
     if (status == NPU_OK)
         status = npu_simulate(&replay->graph, die, &sim, &replay->result, err);
+    replay->captured = &scene->trace;
     if (status == NPU_OK)
         status = npu_replay_compare(scene, replay, err);
     free(pins);
