@@ -115,12 +115,15 @@ typedef struct npusim_replay_options {
     bool cost_model;          // kernels that the map names take the time of their tile programs
     npusim_recorder recorder; // is the time modelled that recording cost the device?
     bool order_measured;      // blocks run where, and in the order in which, the capture ran them
+    const char *json, *html;  // files to write, or NULL
+    const char *out;          // folder for both, the pictures and a Perfetto file, or NULL
 } npusim_replay_options;
 
 // Carries out a captured task graph on a die and prints how that differs from the capture to
 // `report`; warnings of the map to `warn` (both may be NULL). Kernels that no tile program stands
-// for take their measured times. *error_share (may be NULL) gets the makespan's error, modelled /
-// measured - 1.
+// for take their measured times. Pictures, which the page holds, need gnuplot; docs/replay.md tells
+// what the files are. They appear whole or not at all. *error_share (may be NULL) gets the
+// makespan's error, modelled / measured - 1.
 npu_status npusim_replay(const npusim_replay_options *options, FILE *report, FILE *warn,
                          double *error_share, npu_error *err);
 

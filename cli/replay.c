@@ -3,7 +3,15 @@
 
 #include "common.h"
 
-enum { OPTION_MAP = CLI_OPTION_OWN, OPTION_COST, OPTION_ORDER, OPTION_RECORDER };
+enum {
+    OPTION_MAP = CLI_OPTION_OWN,
+    OPTION_COST,
+    OPTION_ORDER,
+    OPTION_RECORDER,
+    OPTION_JSON,
+    OPTION_HTML,
+    OPTION_OUT
+};
 
 typedef struct replay_args {
     cli_args shared;
@@ -31,6 +39,13 @@ static const struct argp_option options[] = {
      "Is the time modelled that recording the swimlane cost the device: on or off? Default: on, "
      "but off for the folder of an `npusim run`.",
      2},
+    {"json", OPTION_JSON, "FILE", 0, "Write the report into FILE for machines.", 4},
+    {"html", OPTION_HTML, "FILE", 0,
+     "Write the report into FILE as one page that holds its pictures. Needs gnuplot.", 4},
+    {"out", OPTION_OUT, "DIR", 0,
+     "Write replay.json, replay.html, the pictures swimlanes.png and kernels.png, and "
+     "replay_swimlane.json, both runs above each other for ui.perfetto.dev. Needs gnuplot.",
+     4},
     CLI_ROW_SET,
     CLI_ROW_L2,
     CLI_ROW_ENGINE,
@@ -44,11 +59,12 @@ static const char doc[] =
     "\n"
     "DIR is a capture as `npusim convert` reads it, with its deps.json. The same tasks are "
     "submitted, dispatched and run on the modelled die. The report compares the time from the "
-    "first dispatch to the last finish, each kernel's mean time, and when tasks start.\n"
+    "first dispatch to the last finish, kernel by kernel and cause by cause, and tells where the "
+    "two schedules part and when cores are idle while work is ready.\n"
     "\v"
     "EXAMPLES\n"
     "  npusim replay dfx_outputs --die A3\n"
-    "  npusim replay dfx_outputs --order measured\n"
+    "  npusim replay dfx_outputs --order measured --out compared\n"
     "  npusim replay dfx_outputs --cost model --map layer.yaml\n"
     "\n" CLI_EXIT_STATUS;
 
@@ -69,6 +85,14 @@ static error_t take_recorder(replay_args *args, const char *value) {
     return 0;
 }
 
+static error_t take_path(replay_args *args, const char *option, const char *value,
+                         const char **path) {
+    if (value[0] == '\0')
+        return cli_usage_error(&args->shared, "--%s has an empty name", option);
+    *path = value;
+    return 0;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state) {
     replay_args *args = state->input;
     switch (key) {
@@ -81,6 +105,12 @@ static error_t parse(int key, char *value, struct argp_state *state) {
         return take_word(args, "order", value, "measured", "model", &args->options.order_measured);
     case OPTION_RECORDER:
         return take_recorder(args, value);
+    case OPTION_JSON:
+        return take_path(args, "json", value, &args->options.json);
+    case OPTION_HTML:
+        return take_path(args, "html", value, &args->options.html);
+    case OPTION_OUT:
+        return take_path(args, "out", value, &args->options.out);
     case ARGP_KEY_END:
         if (!args->shared.help && args->options.cost_model != (args->map != NULL))
             return cli_usage_error(&args->shared,

@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "replay_impl.h"
-#include "units.h"
 
-// What a swimlane file would say: whole ticks of `hz`, rounded down. A captured stamp is one.
-static double tick(double ns, double hz) {
+double npu_replay_tick(double ns, double hz) {
     return floor(ns * hz / 1e9 + 1e-6) * 1e9 / hz;
 }
 
@@ -22,24 +20,13 @@ static double *first_starts(const npu_trace *trace, int tasks, double hz, double
         first = row->dispatch < first ? row->dispatch : first;
         last = row->finish > last ? row->finish : last;
         if (starts[row->task] < 0) // rows are sorted by start
-            starts[row->task] = tick(row->start, hz);
+            starts[row->task] = npu_replay_tick(row->start, hz);
     }
-    first = tick(first, hz);
+    first = npu_replay_tick(first, hz);
     for (int t = 0; t < tasks && starts != NULL; t++)
         starts[t] = starts[t] >= first ? starts[t] - first : starts[t];
-    *span = last > first ? tick(last, hz) - first : 0;
+    *span = last > first ? npu_replay_tick(last, hz) - first : 0;
     return starts;
-}
-
-static void sum_rows(const npu_trace *trace, const npu_graph *graph, double hz, bool modelled,
-                     npu_replay_kernel *kernels) {
-    for (int i = 0; i < trace->row_count; i++) {
-        const npu_row *row = &trace->rows[i];
-        npu_replay_kernel *kernel = &kernels[graph->tasks[row->task].func];
-        double time = tick(row->end, hz) - tick(row->start, hz);
-        *(modelled ? &kernel->modelled_total : &kernel->measured_total) += time;
-        *(modelled ? &kernel->modelled_mean : &kernel->measured_mean) += 1; // counts, for now
-    }
 }
 
 static int compare_numbers(const void *a, const void *b) {
@@ -53,9 +40,31 @@ static double quantile(double *sorted, int count, double share) {
 }
 
 static int compare_kernels(const void *a, const void *b) {
-    double x = ((const npu_replay_kernel *)a)->measured_total;
-    double y = ((const npu_replay_kernel *)b)->measured_total;
+    double x = ((const npu_replay_kernel *)a)->measured.total;
+    double y = ((const npu_replay_kernel *)b)->measured.total;
     return x > y ? -1 : x < y;
+}
+
+static int func_of(const npu_replay *replay, const npu_timed *run, int row) {
+    return replay->graph.tasks[run->rows[row].task].func;
+}
+
+// The rows of a function; `lengths` has room for all rows. Returns how many.
+static int measure_rows(const npu_replay *replay, const npu_timed *run, int func, double *lengths,
+                        npu_replay_span *span) {
+    int count = 0;
+    *span = (npu_replay_span){.total = 0};
+    for (int i = 0; i < run->count; i++) {
+        if (func_of(replay, run, i) != func)
+            continue;
+        lengths[count] = run->rows[i].end - run->rows[i].start;
+        span->total += lengths[count++];
+    }
+    qsort(lengths, (size_t)count, sizeof *lengths, compare_numbers);
+    span->mean = count > 0 ? span->total / count : 0;
+    span->p50 = quantile(lengths, count, 0.5);
+    span->p90 = quantile(lengths, count, 0.9);
+    return count;
 }
 
 // Errors of the starts of a function's tasks (-1: of all) in ascending order; their number.
@@ -69,82 +78,78 @@ static int sort_errors(const npu_graph *graph, const double *measured, const dou
     return count;
 }
 
-static void fill(const npu_scene *scene, npu_replay *replay, const double *measured,
-                 const double *modelled, double *errors) {
+static void fill_kernels(npu_replay *replay, const double *measured, const double *modelled,
+                         double *values) {
     const npu_graph *graph = &replay->graph;
-    double hz = scene->trace.clock_hz;
-    int count = sort_errors(graph, measured, modelled, -1, errors);
-    replay->start_median = quantile(errors, count, 0.5);
-    replay->start_p90 = quantile(errors, count, 0.9);
-    sum_rows(&scene->trace, graph, hz, false, replay->kernels);
-    sum_rows(&replay->result.trace, graph, hz, true, replay->kernels);
+    double apart = 0;
     for (int t = 0; t < graph->task_count; t++) {
         if (graph->tasks[t].func < 0)
             continue;
         npu_replay_kernel *kernel = &replay->kernels[graph->tasks[t].func];
         kernel->tasks++;
-        kernel->modelled = kernel->modelled || graph->tasks[t].program != NULL;
+        kernel->by_program = kernel->by_program || graph->tasks[t].program != NULL;
     }
     for (int f = 0; f < graph->func_count; f++) {
         npu_replay_kernel *kernel = &replay->kernels[f];
         kernel->name = graph->funcs[f].name;
-        kernel->rows = (int)kernel->measured_mean;
-        if (kernel->measured_mean > 0)
-            kernel->measured_mean = kernel->measured_total / kernel->measured_mean;
-        if (kernel->modelled_mean > 0)
-            kernel->modelled_mean = kernel->modelled_total / kernel->modelled_mean;
-        count = sort_errors(graph, measured, modelled, f, errors);
-        kernel->start_error = quantile(errors, count, 0.5);
+        kernel->rows = measure_rows(replay, &replay->runs[0], f, values, &kernel->measured);
+        measure_rows(replay, &replay->runs[1], f, values, &kernel->modelled);
+        int count = sort_errors(graph, measured, modelled, f, values);
+        kernel->start_error = quantile(values, count, 0.5);
+        apart += fabs(kernel->modelled.total - kernel->measured.total);
     }
     replay->kernel_count = graph->func_count;
+    for (int f = 0; f < graph->func_count && apart > 0; f++) {
+        npu_replay_kernel *kernel = &replay->kernels[f];
+        kernel->share = (kernel->modelled.total - kernel->measured.total) / apart;
+    }
     qsort(replay->kernels, (size_t)replay->kernel_count, sizeof *replay->kernels, compare_kernels);
+}
+
+static npu_status fill(const npu_scene *scene, npu_replay *replay, const double *measured,
+                       const double *modelled, double *values, npu_error *err) {
+    const npu_graph *graph = &replay->graph;
+    const npu_timed *m = &replay->runs[0];
+    const npu_timed *s = &replay->runs[1];
+    int count = sort_errors(graph, measured, modelled, -1, values);
+    replay->start_median = quantile(values, count, 0.5);
+    replay->start_p90 = quantile(values, count, 0.9);
+    fill_kernels(replay, measured, modelled, values);
+    npu_part_by_time(m, s, &replay->by_time);
+    npu_part_by_place(m, s, scene->trace.core_count, &replay->by_place);
+    for (int run = 0; run < 2; run++)
+        for (int t = 0; t < graph->task_count; t++)
+            replay->early[run][npu_early_of(&replay->runs[run], t, 1e9 / scene->trace.clock_hz)]++;
+    npu_status status = npu_waterfall_make(graph, m, s, &replay->waterfall, err);
+    for (int run = 0; run < 2 && !status; run++)
+        status = npu_idle_of(&replay->runs[run], run == 0 ? &scene->trace : &replay->result.trace,
+                             replay->idle[run], err);
+    return status;
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
 }
 
 npu_status npu_replay_compare(const npu_scene *scene, npu_replay *replay, npu_error *err) {
     int tasks = replay->graph.task_count;
-    double *measured = first_starts(&scene->trace, tasks, scene->trace.clock_hz, &replay->measured);
-    double *modelled =
-        first_starts(&replay->result.trace, tasks, scene->trace.clock_hz, &replay->modelled);
-    double *errors = malloc(((size_t)tasks + 1) * sizeof *errors);
+    const npu_trace *simulated = &replay->result.trace;
+    double hz = scene->trace.clock_hz;
+    npu_status status = npu_timed_make(&scene->trace, simulated, &replay->graph, &replay->runs[0],
+                                       &replay->runs[1], err);
+    if (status)
+        return status;
+    int room = larger(tasks, larger(scene->trace.row_count, simulated->row_count));
+    double *measured = first_starts(&scene->trace, tasks, hz, &replay->measured);
+    double *modelled = first_starts(simulated, tasks, hz, &replay->modelled);
+    double *values = malloc(((size_t)room + 1) * sizeof *values);
     replay->kernels = calloc((size_t)replay->graph.func_count + 1, sizeof *replay->kernels);
-    bool room = measured != NULL && modelled != NULL && errors != NULL && replay->kernels != NULL;
-    if (room)
-        fill(scene, replay, measured, modelled, errors);
+    if (measured != NULL && modelled != NULL && values != NULL && replay->kernels != NULL)
+        status = fill(scene, replay, measured, modelled, values, err);
+    else
+        status = npu_fail_memory(err);
     free(measured);
     free(modelled);
-    free(errors);
-    return room ? NPU_OK : npu_fail_memory(err);
-}
-
-// ---- printing ------------------------------------------------------------------------------
-
-static double percent(double part, double whole) {
-    return whole > 0 ? 100 * part / whole : 0;
-}
-
-void npu_replay_print(FILE *out, const npu_replay *r) {
-    char a[32], b[32], c[32];
-    fprintf(out, "measured %s, modelled %s (%+.1f %%), first dispatch to last finish\n",
-            npu_show_time(r->measured, a, sizeof a), npu_show_time(r->modelled, b, sizeof b),
-            percent(r->modelled - r->measured, r->measured));
-    fprintf(out,
-            "  %d tasks ran; their starts lie %s apart in the median (%.1f %%), %s at most "
-            "for 90 %%\n",
-            r->tasks, npu_show_time(r->start_median, a, sizeof a),
-            percent(r->start_median, r->measured), npu_show_time(r->start_p90, b, sizeof b));
-    if (r->idle_tasks > 0)
-        fprintf(out, "  %d tasks have a kernel and no row: they are carried out as dummies\n",
-                r->idle_tasks);
-    fprintf(out, "\n  %-24s %6s %6s %12s %12s %8s %12s  %s\n", "Kernel", "tasks", "rows",
-            "measured", "modelled", "error", "start off", "time of");
-    for (int i = 0; i < r->kernel_count; i++) {
-        const npu_replay_kernel *k = &r->kernels[i];
-        if (k->rows > 0)
-            fprintf(out, "  %-24.24s %6d %6d %12s %12s %+7.1f%% %12s  %s\n", k->name, k->tasks,
-                    k->rows, npu_show_time(k->measured_mean, a, sizeof a),
-                    npu_show_time(k->modelled_mean, b, sizeof b),
-                    percent(k->modelled_mean - k->measured_mean, k->measured_mean),
-                    npu_show_time(k->start_error, c, sizeof c),
-                    k->modelled ? "the model" : "the capture");
-    }
+    free(values);
+    return status;
 }

@@ -10,6 +10,8 @@
 void npu_replay_free(npu_replay *replay) {
     free((void *)replay->graph.tasks);
     free(replay->kernels);
+    npu_timed_free(&replay->runs[0]);
+    npu_timed_free(&replay->runs[1]);
     npu_sim_result_free(&replay->result);
     *replay = (npu_replay){.tasks = 0};
 }
@@ -176,6 +178,7 @@ npu_status npu_replay_run(const npu_scene *scene, const npu_die *die,
                            .recorded = options->recorded};
     if (status == NPU_OK)
         status = npu_simulate(&replay->graph, die, &sim, &replay->result, err);
+    replay->captured = &scene->trace;
     if (status == NPU_OK)
         status = npu_replay_compare(scene, replay, err);
     free(pins);

@@ -24,6 +24,12 @@ double npu_replay_time_of(const void *times, const npu_row *row);
 // The part of a MIX block that a core runs: 0 the AIC, 1 and 2 the AIVs; 0 of any other task.
 int npu_replay_part(const npu_graph *graph, int clusters, int task, int core);
 
+// What a swimlane file would say: whole ticks of `hz`, rounded down. A captured stamp is one.
+double npu_replay_tick(double ns, double hz);
+
+// The first dispatch, ns.
+double npu_replay_first(const npu_trace *trace);
+
 npu_status npu_replay_compare(const npu_scene *scene, npu_replay *replay, npu_error *err);
 
 #endif

@@ -49,17 +49,23 @@ void npu_picture_free(npu_picture *picture) {
     *picture = (npu_picture){0};
 }
 
-// Lanes of the AICPU threads that did something, then one per core; *schedulers and *cores are
-// the first lanes of their kinds.
-static npu_status add_lanes(npu_picture *picture, const npu_trace *trace, int *schedulers,
-                            int *cores, npu_error *err) {
+// The lanes of a run, and the time that they begin at.
+typedef struct run_lanes {
+    int orchestrator, schedulers, cores; // the first of their kind
+    double first;                        // ns
+} run_lanes;
+
+// Lanes of the AICPU threads that did something, then one per core.
+static npu_status add_lanes(npu_picture *picture, const npu_trace *trace, run_lanes *lanes,
+                            npu_error *err) {
     npu_status status = NPU_OK;
+    lanes->orchestrator = picture->lane_count;
     if (trace->submit_count > 0)
         status = npu_picture_lane(picture, NPU_LANE_ORCHESTRATOR, 0, err);
-    *schedulers = picture->lane_count;
+    lanes->schedulers = picture->lane_count;
     for (int i = 0; i < trace->scheduler_count && trace->phase_count > 0 && status == NPU_OK; i++)
         status = npu_picture_lane(picture, NPU_LANE_SCHEDULER, i, err);
-    *cores = picture->lane_count;
+    lanes->cores = picture->lane_count;
     for (int i = 0; i < trace->core_count && status == NPU_OK; i++)
         status = npu_picture_lane(
             picture, trace->cores[i].type == NPU_AIC ? NPU_LANE_AIC : NPU_LANE_AIV, i, err);
@@ -73,27 +79,34 @@ static npu_shade shade_of(npu_phase_kind kind) {
                                                                           : NPU_SHADE_OTHER;
 }
 
-static npu_status add_aicpu(npu_picture *picture, const npu_trace *trace, int schedulers,
+static npu_status add_bar(npu_picture *picture, const run_lanes *lanes, int lane, int name,
+                          double start, double end, npu_error *err) {
+    start = start > lanes->first ? start - lanes->first : 0;
+    end = end > lanes->first ? end - lanes->first : 0;
+    npu_bar bar = {lane, name, start / 1e3, end / 1e3};
+    return npu_picture_bar(picture, bar, err);
+}
+
+static npu_status add_aicpu(npu_picture *picture, const npu_trace *trace, const run_lanes *lanes,
                             npu_error *err) {
     npu_status status = NPU_OK;
     for (int i = 0; i < trace->submit_count && status == NPU_OK; i++) {
         const npu_submit *submit = &trace->submits[i];
-        npu_bar bar = {0, NPU_SHADE_SUBMIT, submit->start / 1e3, submit->end / 1e3};
-        status = npu_picture_bar(picture, bar, err);
+        status = add_bar(picture, lanes, lanes->orchestrator, NPU_SHADE_SUBMIT, submit->start,
+                         submit->end, err);
     }
     for (int i = 0; i < trace->phase_count && status == NPU_OK; i++) {
         const npu_phase *phase = &trace->phases[i];
         if (phase->kind >= NPU_PHASE_RESOLVE) // inside another, or without width
             continue;
-        npu_bar bar = {schedulers + phase->thread, shade_of(phase->kind), phase->start / 1e3,
-                       phase->end / 1e3};
-        status = npu_picture_bar(picture, bar, err);
+        status = add_bar(picture, lanes, lanes->schedulers + phase->thread, shade_of(phase->kind),
+                         phase->start, phase->end, err);
     }
     return status;
 }
 
 static npu_status add_rows(npu_picture *picture, const npu_trace *trace, const npu_graph *graph,
-                           int cores, npu_error *err) {
+                           const run_lanes *lanes, npu_error *err) {
     int *names = calloc((size_t)graph->func_count + 1, sizeof *names); // of a function; 0: none yet
     if (names == NULL)
         return npu_fail_memory(err);
@@ -106,11 +119,22 @@ static npu_status add_rows(npu_picture *picture, const npu_trace *trace, const n
         if (name < 0)
             status = npu_picture_name(picture, graph->funcs[func].name, &name, err);
         names[func] = name + 1;
-        npu_bar bar = {cores + row->core, name, row->start / 1e3, row->end / 1e3};
         if (status == NPU_OK)
-            status = npu_picture_bar(picture, bar, err);
+            status =
+                add_bar(picture, lanes, lanes->cores + row->core, name, row->start, row->end, err);
     }
     free(names);
+    return status;
+}
+
+static npu_status add_run(npu_picture *picture, const npu_trace *trace, const npu_graph *graph,
+                          double first, npu_error *err) {
+    run_lanes lanes = {.first = first};
+    npu_status status = add_lanes(picture, trace, &lanes, err);
+    if (status == NPU_OK)
+        status = add_aicpu(picture, trace, &lanes, err);
+    if (status == NPU_OK)
+        status = add_rows(picture, trace, graph, &lanes, err);
     return status;
 }
 
@@ -122,12 +146,22 @@ npu_status npu_picture_make(const npu_trace *trace, const npu_graph *graph, cons
     picture->title = npu_arena_printf(&picture->arena, "%s on %s: %s", graph->name, die, makespan);
     if (picture->title == NULL)
         return npu_fail_memory(err);
-    int schedulers = 0;
-    int cores = 0;
-    npu_status status = add_lanes(picture, trace, &schedulers, &cores, err);
-    if (status == NPU_OK)
-        status = add_aicpu(picture, trace, schedulers, err);
-    if (status == NPU_OK)
-        status = add_rows(picture, trace, graph, cores, err);
+    return add_run(picture, trace, graph, 0, err);
+}
+
+npu_status npu_picture_pair(const npu_trace *const traces[2], const double first[2],
+                            const npu_graph *graph, const char *title, npu_picture *picture,
+                            npu_error *err) {
+    *picture = (npu_picture){.span = 0};
+    picture->title = npu_arena_text(&picture->arena, title, strlen(title));
+    if (picture->title == NULL)
+        return npu_fail_memory(err);
+    npu_status status = NPU_OK;
+    for (int i = 0; i < 2 && status == NPU_OK; i++) {
+        double span = (traces[i]->makespan - first[i]) / 1e3;
+        picture->span = span > picture->span ? span : picture->span;
+        picture->split = i == 1 ? picture->lane_count : 0;
+        status = add_run(picture, traces[i], graph, first[i], err);
+    }
     return status;
 }

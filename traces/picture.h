@@ -34,7 +34,8 @@ typedef struct npu_bar {
 
 typedef struct npu_picture {
     const char *title;
-    npu_lane *lanes; // sorted by kind, then number
+    npu_lane *lanes; // sorted by kind, then number; of two runs, one after the other
+    int split;       // the first lane of the second run; 0: there is one run
     int lane_count, lane_capacity;
     npu_bar *bars;
     int bar_count, bar_capacity;
@@ -47,6 +48,11 @@ typedef struct npu_picture {
 // Both leave something to free even when they fail.
 npu_status npu_picture_make(const npu_trace *trace, const npu_graph *graph, const char *die,
                             npu_picture *picture, npu_error *err);
+// Two runs of one graph on one machine, above each other, each from its `first` ns on: what was
+// before begins there.
+npu_status npu_picture_pair(const npu_trace *const traces[2], const double first[2],
+                            const npu_graph *graph, const char *title, npu_picture *picture,
+                            npu_error *err);
 // Reads the capture in a folder (folder.h); summary.json, if it is there, gives the die.
 npu_status npu_picture_read(const char *folder, npu_picture *picture, npu_error *err);
 void npu_picture_free(npu_picture *picture);

@@ -7,7 +7,7 @@
 
 #include "gnuplot.h"
 
-enum { WIDTH = 1800, HEIGHT = 1000, COLOURS = 30, LEGEND_NAME = 30 };
+enum { WIDTH = 1800, HEIGHT = 1000, HEIGHT_OF_TWO = 1800, COLOURS = 30, LEGEND_NAME = 30 };
 
 // Strong hues first, then lighter and darker ones of the same kinds. No greys: those are the
 // AICPU's.
@@ -28,6 +28,8 @@ static double lane_height(npu_lane_kind kind) {
     return kind <= NPU_LANE_SCHEDULER ? 2 : 1;
 }
 
+static const double run_gap = 5; // between two runs
+
 // The top of lane `lane`, or of what follows the last one. Groups stand apart.
 static double lane_top(const npu_picture *picture, int lane) {
     assert(lane >= 0 && lane <= picture->lane_count);
@@ -37,12 +39,15 @@ static double lane_top(const npu_picture *picture, int lane) {
         if (i + 1 < picture->lane_count && picture->lanes[i].kind != picture->lanes[i + 1].kind &&
             picture->lanes[i + 1].kind >= NPU_LANE_AIC)
             top += 1.5;
+        if (i + 1 == picture->split)
+            top += run_gap;
     }
     return top;
 }
 
 static bool group_begins(const npu_picture *picture, int lane) {
-    return lane == 0 || picture->lanes[lane].kind != picture->lanes[lane - 1].kind;
+    return lane == 0 || lane == picture->split ||
+           picture->lanes[lane].kind != picture->lanes[lane - 1].kind;
 }
 
 static void write_lanes(const npu_picture *picture, FILE *out) {
@@ -163,14 +168,25 @@ static void write_plot(const npu_picture *picture, const colouring *c, FILE *out
     fputs("\n", out);
 }
 
+// Two runs need to be told apart.
+static void write_runs(const npu_picture *picture, FILE *out) {
+    static const char *const runs[] = {"measured", "modelled"};
+    for (int i = 0; i < 2 && picture->split > 0; i++) {
+        int first = i == 0 ? 0 : picture->split;
+        fprintf(out, "set label '%s' at graph 0, first %.2f left font ',13'\n", runs[i],
+                lane_top(picture, first) - 1.2);
+    }
+}
+
 static void write_settings(const npu_picture *picture, FILE *out) {
     fprintf(out, "set terminal pngcairo noenhanced size %d,%d font 'DejaVu Sans,11'\n", WIDTH,
-            HEIGHT);
+            picture->split > 0 ? HEIGHT_OF_TWO : HEIGHT);
     fputs("set title ", out);
     npu_gnuplot_text(out, picture->title, 120);
     fputs(" font ',15'\nset xlabel 'time (us)'\n", out);
-    fprintf(out, "set xrange [0:%.3f]\nset yrange [%.2f:-0.5]\n",
-            picture->span > 0 ? picture->span : 1, lane_top(picture, picture->lane_count) + 0.5);
+    fprintf(out, "set xrange [0:%.3f]\nset yrange [%.2f:%.1f]\n",
+            picture->span > 0 ? picture->span : 1, lane_top(picture, picture->lane_count) + 0.5,
+            picture->split > 0 ? -3.5 : -0.5);
     fputs("set key outside right top vertical Left reverse width 1 samplen 1.2 spacing 1.1 "
           "font ',10'\n"
           "set border 3 linecolor rgb '#444444'\nset tics out nomirror\n"
@@ -184,6 +200,7 @@ npu_status npu_plot_script(const npu_picture *picture, FILE *out, npu_error *err
     if (status == NPU_OK) {
         write_settings(picture, out);
         write_lanes(picture, out);
+        write_runs(picture, out);
         write_bars(picture, &c, out);
         write_plot(picture, &c, out);
         if (fflush(out) != 0 || ferror(out))

@@ -1,0 +1,1 @@
+replay data/captures/legacy --die data/captures/one_cluster.yaml
