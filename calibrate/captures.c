@@ -122,7 +122,7 @@ static npu_status simulate(const void *owner, const int *jobs, int count, const 
     double *room = status ? NULL : make_room(&r);
     if (!status && room == NULL)
         status = npu_fail_memory(err);
-    for (int k = 0; k < count && !status; k++)
+    for (int k = 0; k < count && room != NULL; k++)
         for (int i = 0; i < captures->figure_count; i++) {
             const npu_kind_figure *f = &captures->figures[i];
             if (f->capture != capture_of(jobs[k]) || f->group != jobs[k] % NPU_KIND_GROUPS)
@@ -258,7 +258,7 @@ static npu_status add_capture(npu_captures *captures, npu_cases *cases, int capt
     double *room = status ? NULL : make_room(&r);
     if (!status && room == NULL)
         status = npu_fail_memory(err);
-    for (int g = 0; g < NPU_KIND_GROUPS && !status; g++) {
+    for (int g = 0; g < NPU_KIND_GROUPS && !status && room != NULL; g++) {
         int job = capture * NPU_KIND_GROUPS + g;
         status = add_case(captures, cases, job, die_name, err);
         if (!status)

@@ -60,7 +60,8 @@ static int end(void **state) {
     return system(command);
 }
 
-static char *calibrate(npusim_calibrate_options *options, const char *fit) {
+static char *calibrate(npusim_calibrate_options with, const char *fit) {
+    npusim_calibrate_options *options = &with;
     const char *files[GRAPHS];
     char *text = NULL;
     size_t size = 0;
@@ -82,14 +83,14 @@ static char *calibrate(npusim_calibrate_options *options, const char *fit) {
 
 // The value behind the fit, as printed, in ns.
 static double after(const char *text, const char *field) {
-    double before = 0, value = 0;
-    char unit_before[8], unit[8];
     const char *line = strstr(text, field);
+    char *end = NULL;
     assert_non_null(line);
-    assert_int_equal(
-        sscanf(line + strlen(field), "%lf%7[a-z] %lf%7[a-z]", &before, unit_before, &value, unit),
-        4);
-    return strcmp(unit, "us") == 0 ? 1000 * value : value;
+    strtod(line + strlen(field), &end); // before; then its unit
+    end = strchr(end, ' ');
+    assert_non_null(end);
+    double value = strtod(end, &end);
+    return strncmp(end, "us", 2) == 0 ? 1000 * value : value;
 }
 
 // A pinned replay sends row by row, where a scheduler writes the registers of a pass one after the
@@ -97,7 +98,7 @@ static double after(const char *text, const char *field) {
 static void changed_numbers_are_found_in_captures(void **state) {
     (void)state;
     npusim_calibrate_options options = {.jobs = 2};
-    char *text = calibrate(&options, "aicpu.submit,aicpu.propagation,aicpu.setup");
+    char *text = calibrate(options, "aicpu.submit,aicpu.propagation,aicpu.setup");
     if (fabs(after(text, "aicpu.submit") - 1500) > 30 ||
         fabs(after(text, "aicpu.propagation") - 250) > 25 ||
         fabs(after(text, "aicpu.setup") - 450) > 15)
@@ -110,7 +111,7 @@ static void changed_numbers_are_found_in_captures(void **state) {
 static void what_the_loops_hide_is_not_determined(void **state) {
     (void)state;
     npusim_calibrate_options options = {.jobs = 1, .no_leave_out = true};
-    char *text = calibrate(&options, "aicpu.resolve_edge,aicpu.submit");
+    char *text = calibrate(options, "aicpu.resolve_edge,aicpu.submit");
     const char *line = strstr(text, "aicpu.resolve_edge");
     assert_non_null(line);
     assert_memory_equal(strchr(line, '\n') - 9, "ese cases", 9); // not determined by these cases
@@ -120,8 +121,8 @@ static void what_the_loops_hide_is_not_determined(void **state) {
 static void processes_do_not_change_the_output(void **state) {
     (void)state;
     npusim_calibrate_options one = {.jobs = 1}, two = {.jobs = 2};
-    char *a = calibrate(&one, "aicpu.submit");
-    char *b = calibrate(&two, "aicpu.submit");
+    char *a = calibrate(one, "aicpu.submit");
+    char *b = calibrate(two, "aicpu.submit");
     assert_string_equal(a, b);
     free(a);
     free(b);
