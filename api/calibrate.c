@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "captures.h"
 #include "context.h"
 #include "out.h"
 #include "paths.h"
@@ -23,6 +25,9 @@ typedef struct calibration {
     npu_cases cases;
     npu_warnings problems;
     npu_models models;
+    bool of_captures;
+    npu_ranks map;
+    npu_captures captures;
     npu_predictor predictor;
     npu_calibration result;
     npu_out *die_out, *report_out;
@@ -54,8 +59,49 @@ static npu_status read_shipped(calibration *c, npu_error *err) {
     return status;
 }
 
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Folders are captures, files are cases; both together would be two calibrations.
+static npu_status tell_captures(calibration *c, npu_error *err) {
+    const npusim_calibrate_options *o = c->options;
+    int folders = 0;
+    for (int i = 0; i < o->file_count; i++)
+        folders += is_folder(o->files[i]);
+    c->of_captures = folders > 0;
+    if (folders > 0 && folders < o->file_count)
+        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0},
+                        "folders of captures and files of cases cannot be mixed");
+    if (folders > 0 && o->report != NULL)
+        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "--report is of cases, not of captures");
+    if (folders == 0 && o->map != NULL)
+        return npu_fail(err, NPU_BAD_INPUT, (npu_pos){0}, "--map is for captures");
+    return NPU_OK;
+}
+
+static npu_status read_captures(calibration *c, npu_error *err) {
+    const npusim_calibrate_options *o = c->options;
+    npu_status status = NPU_OK;
+    if (o->map != NULL) {
+        char kernels[NPU_CONFIG_PATH + 16], fabrics[NPU_CONFIG_PATH + 16];
+        snprintf(kernels, sizeof kernels, "%s/kernels", c->config);
+        snprintf(fabrics, sizeof fabrics, "%s/fabric", c->config);
+        npu_ranks_options options = {{kernels, NULL, 0, 0}, fabrics, NULL};
+        status = npu_ranks_load(o->map, &options, &c->map, &c->problems, err);
+    }
+    if (status)
+        return status;
+    return npu_captures_read(&c->captures, o->files, o->file_count,
+                             o->map != NULL ? &c->map.graphs[0] : NULL, &c->die,
+                             o->die != NULL ? o->die : "A3", &c->cases, err);
+}
+
 static npu_status read_cases(calibration *c, npu_error *err) {
     npu_status status = NPU_OK;
+    if (c->of_captures)
+        return read_captures(c, err);
     if (c->options->file_count == 0)
         return read_shipped(c, err);
     for (int i = 0; i < c->options->file_count && !status; i++)
@@ -159,7 +205,9 @@ static npu_status write_outputs(calibration *c, npu_error *err) {
 
 static npu_status prepare(calibration *c, npu_error *err) {
     const npusim_calibrate_options *o = c->options;
-    npu_status status = find_configs(c, err);
+    npu_status status = tell_captures(c, err);
+    if (!status)
+        status = find_configs(c, err);
     if (!status)
         status = npu_die_load(c->dies, o->die != NULL ? o->die : "A3", &c->die, err);
     if (!status)
@@ -186,6 +234,7 @@ static npu_status fit(calibration *c, FILE *warn, npu_error *err) {
     c->predictor = (npu_predictor){.cases = &c->cases,
                                    .models = &c->models,
                                    .params = &c->params,
+                                   .subject = c->of_captures ? &c->captures.subject : NULL,
                                    .config = c->config,
                                    .parallel = parallel > 0 ? parallel : 1,
                                    .progress = o->progress};
@@ -244,6 +293,8 @@ npu_status npusim_calibrate(const npusim_calibrate_options *options, FILE *repor
     npu_predictor_free(&c->predictor);
     npu_models_free(&c->models);
     npu_cases_free(&c->cases);
+    npu_captures_free(&c->captures);
+    npu_ranks_free(&c->map);
     npu_warnings_free(&c->problems);
     npu_die_free(&c->die);
     free(c);

@@ -157,8 +157,9 @@ npu_status npusim_validate(const npusim_validate_options *options, FILE *report,
                            npusim_validation *found, npu_error *err);
 
 typedef struct npusim_calibrate_options {
-    const char *const *files; // of cases, as in npusim_validate_options
+    const char *const *files; // of cases, as in npusim_validate_options; or folders of captures
     int file_count;
+    const char *map;         // captures: a graph whose tile programs stand for kernels, or NULL
     const char *config;      // as in npusim_input
     const char *die;         // NULL: "A3"
     const char *const *fits; // "name,name": the die's fields to fit; none: only report
@@ -173,9 +174,10 @@ typedef struct npusim_calibrate_options {
     FILE *progress;     // a terminal that shows how far it is, or NULL
 } npusim_calibrate_options;
 
-// Fits fields of a die to measured cases and prints what came of it to `report`. What is wrong
-// with a case goes to `warn` (may be NULL), one line each; the others are used, the files are
-// written, and the call returns NPU_BAD_INPUT at the end.
+// Fits fields of a die to measured cases, or to captures (docs/calibration.md), and prints what
+// came of it to `report`. There is no Markdown report of captures. What is wrong with a case goes
+// to `warn` (may be NULL), one line each; the others are used, the files are written, and the call
+// returns NPU_BAD_INPUT at the end.
 npu_status npusim_calibrate(const npusim_calibrate_options *options, FILE *report, FILE *warn,
                             npu_error *err);
 

@@ -3,18 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "context.h"
 #include "folder.h"
 #include "out.h"
 
 static bool is_recorded(const npusim_replay_options *options) {
-    char path[NPU_CONFIG_PATH + 16];
-    struct stat info;
-    snprintf(path, sizeof path, "%s/summary.json", options->path); // as a run of npusim has
     if (options->recorder == NPUSIM_RECORDER_AUTO)
-        return stat(path, &info) != 0;
+        return npu_replay_recorded(options->path);
     return options->recorder == NPUSIM_RECORDER_ON;
 }
 

@@ -58,6 +58,21 @@ static npu_status read_all(const npu_crew *crew, int job, const npu_sim_result *
     return status;
 }
 
+static npu_status simulate_subject(const npu_crew *crew, int job, const npu_die *die,
+                                   double *makespan, npu_value *values, npu_error *err) {
+    int *jobs = malloc(((size_t)crew->cases->job_count + 1) * sizeof *jobs);
+    int count = 0;
+    if (jobs == NULL)
+        return npu_fail_memory(err);
+    for (int j = job; j < crew->cases->job_count; j++)
+        if (crew->loaded[j].first == job)
+            jobs[count++] = j;
+    npu_status status =
+        crew->subject->simulate(crew->subject->owner, jobs, count, die, makespan, values, err);
+    free(jobs);
+    return status;
+}
+
 static npu_status simulate(const npu_crew *crew, const order *o, double *makespan,
                            npu_value *values, npu_error *err) {
     const npu_model *model = model_of(crew, o->job);
@@ -72,6 +87,8 @@ static npu_status simulate(const npu_crew *crew, const order *o, double *makespa
     npu_die die = model->die; // as it was when the process began
     for (int i = 0; i < npu_die_field_count(); i++)
         memcpy((char *)&die + npu_die_field_at(i).offset, &o->numbers[i], sizeof o->numbers[i]);
+    if (crew->subject != NULL)
+        return simulate_subject(crew, o->job, &die, makespan, values, err);
     npu_sim_result *results = calloc((size_t)loaded->ranks.full, sizeof *results);
     if (results == NULL)
         return npu_fail_memory(err);
@@ -137,6 +154,8 @@ static void take(void *owner, int at, npu_status status, const npu_error *error,
 // bit, is looked at as well.
 static bool same_run(const npu_crew *crew, int a, int b) {
     const npu_ranks *x = &crew->loaded[a].ranks, *y = &crew->loaded[b].ranks;
+    if (crew->subject != NULL)
+        return crew->subject->same(crew->subject->owner, a, b);
     return x->graphs[0].hash == y->graphs[0].hash && x->count == 1 && y->count == 1 &&
            model_of(crew, a) == model_of(crew, b) &&
            variant_of(crew, a)->l2_warm == variant_of(crew, b)->l2_warm &&
@@ -199,7 +218,8 @@ static npu_status load(npu_crew *crew, int job, const char *config, npu_error *e
     npu_outcome *o = &crew->outcomes[job];
     int count = figure_count(crew, job);
     l->first = job;
-    l->status = npu_job_load(crew->cases, job, config, &l->ranks, &l->error);
+    if (crew->subject == NULL)
+        l->status = npu_job_load(crew->cases, job, config, &l->ranks, &l->error);
     crew->widest = count > crew->widest ? count : crew->widest;
     o->values = calloc((size_t)count + 1, sizeof *o->values);
     if (o->values == NULL || l->status == NPU_NO_MEMORY)
@@ -208,9 +228,10 @@ static npu_status load(npu_crew *crew, int job, const char *config, npu_error *e
 }
 
 npu_status npu_crew_open(npu_crew *crew, const npu_cases *cases, const npu_models *models,
-                         const char *config, int parallel, npu_error *err) {
+                         const npu_subject *subject, const char *config, int parallel,
+                         npu_error *err) {
     size_t count = (size_t)cases->job_count + 1;
-    *crew = (npu_crew){.cases = cases, .models = models, .widest = 1};
+    *crew = (npu_crew){.cases = cases, .models = models, .subject = subject, .widest = 1};
     crew->loaded = calloc(count, sizeof *crew->loaded);
     crew->outcomes = calloc(count, sizeof *crew->outcomes);
     crew->order = calloc(count, sizeof *crew->order);

@@ -172,7 +172,8 @@ static void find_takes(npu_predictor *p) {
         const npu_ranks *ranks = npu_crew_ranks(&p->crew, job);
         for (int i = 0; i < params->count; i++)
             p->takes[job * params->count + i] =
-                model_of(p, job)->takes[i] && may_read(ranks, params->list[i].field);
+                model_of(p, job)->takes[i] &&
+                (p->subject != NULL || may_read(ranks, params->list[i].field));
     }
 }
 
@@ -202,7 +203,8 @@ npu_status npu_predictor_start(npu_predictor *p, npu_warnings *problems, npu_err
         return npu_fail_memory(err);
     for (int i = 0; i < p->params->count; i++)
         before[i] = p->params->list[i].before;
-    npu_status status = npu_crew_open(&p->crew, p->cases, p->models, p->config, p->parallel, err);
+    npu_status status =
+        npu_crew_open(&p->crew, p->cases, p->models, p->subject, p->config, p->parallel, err);
     if (!status)
         find_takes(p);
     if (!status)

@@ -22,7 +22,8 @@ typedef struct npu_predictor {
     npu_cases *cases;
     npu_models *models;
     const npu_params *params;
-    const char *config; // the folder with kernels/ and fabric/
+    const npu_subject *subject; // NULL: the graphs of the cases
+    const char *config;         // the folder with kernels/ and fabric/
     int parallel;
     FILE *progress; // or NULL
     bool *fitted;   // by figure: counts in the error

@@ -9,6 +9,7 @@ enum {
     OPTION_CASES = CLI_OPTION_OWN,
     OPTION_FIT,
     OPTION_BOUNDS,
+    OPTION_MAP,
     OPTION_EVALUATIONS,
     OPTION_NO_LEAVE_OUT,
     OPTION_OUT,
@@ -33,6 +34,10 @@ static const struct argp_option options[] = {
      "Keep a field in these bounds: l2.miss_latency=500ns..1us. May be given several times. "
      "Default: from a third of the die's value to three times.",
      2},
+    {"map", OPTION_MAP, "GRAPH", 0,
+     "Of captures: a graph file whose tile programs stand for the kernels of these names, as in "
+     "`npusim replay`. Default: every kernel takes its measured time.",
+     2},
     {"evaluations", OPTION_EVALUATIONS, "N", 0,
      "Try at most N sets of values in each fit. Default: 200.", 3},
     {"no-leave-out", OPTION_NO_LEAVE_OUT, NULL, 0,
@@ -56,11 +61,15 @@ static const char doc[] =
     "and after. Each group of cases is also predicted by a fit to the others alone: where "
     "that error is much above the one of the fit to all, the values are no property of the die. "
     "Fields that the cases do not determine are named. docs/calibration.md says more.\n"
+    "\n"
+    "DIR is a folder of captures. They are replayed, and the cases are what each task kind spends "
+    "on average between its submit and its finish; every fifth kind is a group.\n"
     "\v"
     "EXAMPLES\n"
     "  npusim calibrate --fit l2.miss_latency,mte.per_row --out fitted.yaml\n"
     "  npusim calibrate --cases my_cases.yaml --die 910B4 --fit hbm.efficiency\n"
     "  npusim calibrate --report accuracy.md\n"
+    "  npusim calibrate dfx_outputs --fit aicpu.poll,aicpu.payload,aicpu.resolve,aicpu.submit\n"
     "\n" CLI_EXIT_STATUS;
 
 static error_t take_number(calibrate_args *args, const char *option, long most, const char *value,
@@ -96,6 +105,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
         return 0;
     case OPTION_EVALUATIONS:
         return take_number(args, "evaluations", 1000000, value, &o->evaluations);
+    case OPTION_MAP:
+        o->map = value;
+        return 0;
     case OPTION_JOBS:
         return take_number(args, "jobs", 1024, value, &o->jobs);
     case OPTION_NO_LEAVE_OUT:
@@ -112,7 +124,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
     }
 }
 
-static const struct argp argp = {options, parse, "[FILE...]", doc, NULL, NULL, NULL};
+static const struct argp argp = {options, parse, "[FILE... | DIR...]", doc, NULL, NULL, NULL};
 
 static int calibrate(calibrate_args *args) {
     npusim_calibrate_options *o = &args->options;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "replay_impl.h"
 
@@ -140,6 +141,12 @@ static npu_status make_pins(const npu_scene *scene, const npu_graph *graph, npu_
     }
     free(rows);
     return status;
+}
+
+bool npu_replay_recorded(const char *folder) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/summary.json", folder);
+    return access(path, F_OK) != 0;
 }
 
 // ---- the whole -----------------------------------------------------------------------------

@@ -57,6 +57,9 @@ typedef struct npu_replay {
     npu_sim_result result;
 } npu_replay;
 
+// Did recording cost the device time? Not in a folder as a run of npusim writes it.
+bool npu_replay_recorded(const char *folder);
+
 // Carries the scene out on the die. NPU_BAD_INPUT when that cannot be: edges against the order of
 // submission, a map that fits nothing or has other widths, an order that cannot be pinned. `scene`
 // and the map must outlive *replay, which is to be freed in any case.

@@ -38,9 +38,9 @@ void npu_part_by_place(const npu_timed *m, const npu_timed *s, int cores, npu_pa
         const npu_timed_row *other = k < k_end ? &s->rows[s->index.core.items[k]] : NULL;
         double at = row != NULL ? row->start - m->first : INFINITY;
         double other_at = other != NULL ? other->start - s->first : INFINITY;
-        if (least(at, other_at) >= parting->at)
-            continue;
         const npu_timed_row *told = at <= other_at ? row : other;
+        if (told == NULL || least(at, other_at) >= parting->at)
+            continue;
         const npu_timed *mates = at <= other_at ? s : m;
         int mate = told->mate;
         *parting = (npu_parting){.task = told->task, .at = least(at, other_at)};

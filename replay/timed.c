@@ -65,11 +65,11 @@ static int compare_rows(const void *a, const void *b) {
 static npu_status make_rows(const npu_trace *trace, bool phased, npu_timed *run, npu_error *err) {
     npu_groups by_thread = {0};
     double hz = trace->clock_hz;
+    run->rows = calloc((size_t)trace->row_count + 1, sizeof *run->rows);
+    if (run->rows == NULL)
+        return npu_fail_memory(err);
     npu_status status = npu_groups_make(&by_thread, trace->scheduler_count, trace->phase_count,
                                         phase_thread, trace, err);
-    run->rows = calloc((size_t)trace->row_count + 1, sizeof *run->rows);
-    if (!status && run->rows == NULL)
-        status = npu_fail_memory(err);
     run->count = trace->row_count;
     for (int i = 0; i < run->count && !status; i++) {
         const npu_row *row = &trace->rows[i];
@@ -280,17 +280,18 @@ static npu_status pair(const npu_trace *measured, const npu_trace *modelled, con
         return status;
     int places = first[graph->task_count];
     pairing p = {.graph = graph, .clusters = measured->core_count / 3, .first = first};
-    int *of_m = malloc(((size_t)m->count + 1) * sizeof *of_m);
-    int *of_s = malloc(((size_t)s->count + 1) * sizeof *of_s);
-    int *taken = malloc(((size_t)places + 1) * sizeof *taken);
-    if (of_m == NULL || of_s == NULL || taken == NULL)
-        status = npu_fail_memory(err);
-    if (!status)
+    int *of_m = calloc((size_t)m->count + 1, sizeof *of_m);
+    int *of_s = calloc((size_t)s->count + 1, sizeof *of_s);
+    int *taken = calloc((size_t)places + 1, sizeof *taken);
+    if (of_m != NULL && of_s != NULL && taken != NULL) {
         status = find_places(measured, m, &p, of_m, err);
-    if (!status)
-        status = find_places(modelled, s, &p, of_s, err);
-    if (!status)
-        join(m, s, of_m, of_s, taken, places);
+        if (!status)
+            status = find_places(modelled, s, &p, of_s, err);
+        if (!status)
+            join(m, s, of_m, of_s, taken, places);
+    } else {
+        status = npu_fail_memory(err);
+    }
     free(first);
     free(of_m);
     free(of_s);

@@ -136,13 +136,13 @@ static void measured_times_stay_close_to_the_run(void **state) {
 
 // ---- causes --------------------------------------------------------------------------------
 
-static json_t *replay_json(npusim_replay_options *options) {
+static json_t *replay_json(npusim_replay_options options) {
     char path[128];
     npu_error err = {{0}};
     json_error_t wrong;
     snprintf(path, sizeof path, "%s/replay.json", place);
-    options->json = path;
-    if (npusim_replay(options, NULL, NULL, NULL, &err) != NPU_OK)
+    options.json = path;
+    if (npusim_replay(&options, NULL, NULL, NULL, &err) != NPU_OK)
         fail_msg("%s", err.text);
     json_t *json = json_load_file(path, 0, &wrong);
     if (json == NULL)
@@ -177,7 +177,7 @@ static void of_an_equal_run_no_cause_differs(void **state) {
         char folder[256];
         npusim_replay_options options = {
             .input = input_of(i), .path = run(i, folder), .cost_model = true};
-        json_t *json = replay_json(&options);
+        json_t *json = replay_json(options);
         for (size_t c = 0; c < 6; c++)
             assert_true(
                 number(json_array_get(json_object_get(json, "causes"), c), "difference_ns") == 0);
@@ -212,7 +212,7 @@ static void a_changed_number_is_found_as_its_cause(void **state) {
         assert_non_null(file);
         fprintf(file, "extends: %s/die/A3.yaml\nname: slow\n%s\n", CONFIGS, changes[i].number);
         fclose(file);
-        json_t *json = replay_json(&options);
+        json_t *json = replay_json(options);
         double all = number(json, "modelled_ns") - number(json, "measured_ns");
         double share = difference(json, changes[i].cause) / all;
         assert_true(all > 1000);

@@ -83,7 +83,7 @@ static void close_setup(setup *s) {
 static void open_crew(setup *s, int parallel) {
     npu_error err = {{0}};
     open_setup(s, "aiv_port.write");
-    assert_int_equal(npu_crew_open(&s->crew, &s->cases, &s->models, KERNELS, parallel, &err),
+    assert_int_equal(npu_crew_open(&s->crew, &s->cases, &s->models, NULL, KERNELS, parallel, &err),
                      NPU_OK);
 }
 
