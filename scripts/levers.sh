@@ -69,3 +69,15 @@ UB, and where an allocation is below 32 B.
 END
 awk -F ' *[|] *' -v times="$work/times" -v rows="$work/rows" -f scripts/levers.awk \
     configs/levers/levers.txt
+cat <<'END'
+
+## Not in this table
+
+* Quantisation on write against a pass over the history in each step: no graph has both forms.
+* Counters that are used again without an epoch: not a matter of time but a hazard, which a run warns
+  of ([graphs](graphs.md#ranks)).
+* The serving step around a forward: copies over the host link, programs submitted per step.
+* Dispatch and combine between ranks, inside the forward: its ranks do not wait for each other, so
+  the two levers of waits and notifies stand on a small graph of two dies.
+* Core time is not wall time: this table has makespans; `npusim run` prints both.
+END
