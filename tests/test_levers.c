@@ -125,7 +125,7 @@ static void cube_and_vector_in_two_tasks_do_not_hold_each_other(void **state) {
     lever_free(two);
 }
 
-// Two stages need iterations: eight K slices gain more than two do.
+// Two stages need iterations: eight K slices gain more than one does.
 static void a_pipeline_needs_iterations_to_fill(void **state) {
     (void)state;
     const char *const q = "validation/graphs/decode_qproj";
