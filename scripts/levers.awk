@@ -58,6 +58,11 @@ function judge(what, r, m, note) {
         wrong = wrong " (" note ")"
     return "**wrong**" (note == "" ? "" : "; " note)
 }
+$1 == "unit" {
+    graph = $3
+    sub(/^.*\//, "", graph)
+    printf "| %s | %s: %s | %s |\n", $2, graph, settings($4), time[$3 "|" $4]
+}
 $1 == "run" {
     before = time[$3 "|" $4]
     after = time[$3 "|" $5]

@@ -36,8 +36,8 @@ time_of() { # GRAPH SETTINGS
 }
 
 # Each run once; "graph|settings|time".
-grep '^run' configs/levers/levers.txt |
-    awk -F ' *[|] *' '{ print $3 "|" $4; print $3 "|" $5 }' | sort -u |
+awk -F ' *[|] *' '/^(run|unit)/ { print $3 "|" $4 } /^run/ { print $3 "|" $5 }' \
+    configs/levers/levers.txt | sort -u |
     while IFS='|' read -r graph settings; do
         time=$(time_of "$graph" "$settings")
         [ -n "$time" ] || {
@@ -66,6 +66,11 @@ A layer has walls besides: `npusim check` says what does not fit L0C (TM x TN x 
 UB, and where an allocation is below 32 B.
 
 **Wrong** is where the model and the device do not move the same way, by more than one percent.
+
+## The units as they are
+
+| unit | how | makespan |
+|---|---|---|
 END
 awk -F ' *[|] *' -v times="$work/times" -v rows="$work/rows" -f scripts/levers.awk \
     configs/levers/levers.txt
