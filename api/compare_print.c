@@ -12,36 +12,19 @@ enum { MOST_KERNELS = 24 };
 
 static const double least_time = 0.05; // ns: what is printed as 0.0
 
-typedef struct figure { // a figure in text of its own, so that several fit into one printf
-    char text[40];
-} figure;
-
-static figure time_of(double ns) {
-    figure f = {{0}};
-    npu_show_time(ns, f.text, (int)sizeof f.text);
+static npu_shown signed_time(double ns) {
+    if (fabs(ns) < least_time)
+        return npu_shown_time(0);
+    npu_shown f = {{ns > 0 ? '+' : '-'}};
+    npu_show_time(fabs(ns), f.text + 1, (int)sizeof f.text - 1);
     return f;
 }
 
-static figure signed_time(double ns) {
-    char text[32];
-    figure f = {{0}};
-    bool none = fabs(ns) < least_time;
-    npu_show_time(none ? 0 : fabs(ns), text, (int)sizeof text);
-    snprintf(f.text, sizeof f.text, "%s%s", none ? "" : ns > 0 ? "+" : "-", text);
-    return f;
-}
-
-static figure share_of(double part, double whole) {
-    figure f = {"-"};
+static npu_shown share_of(double part, double whole) {
+    npu_shown f = {"-"};
     if (fabs(whole) >= least_time)
         snprintf(f.text, sizeof f.text, "%.1f %%",
                  fabs(part) < least_time ? 0 : 100 * part / whole);
-    return f;
-}
-
-static figure show_bytes(double bytes) {
-    figure f = {{0}};
-    npu_show_bytes(bytes, f.text, (int)sizeof f.text);
     return f;
 }
 
@@ -65,8 +48,8 @@ const char *npu_compare_why(const npu_moved *moved, char *buf, size_t size) {
         add(buf, size, text);
     }
     if (a->read_bytes != b->read_bytes) {
-        snprintf(text, sizeof text, "reads %s -> %s", show_bytes((double)a->read_bytes).text,
-                 show_bytes((double)b->read_bytes).text);
+        snprintf(text, sizeof text, "reads %s -> %s", npu_shown_bytes((double)a->read_bytes).text,
+                 npu_shown_bytes((double)b->read_bytes).text);
         add(buf, size, text);
     }
     if (a->bound_pipe != b->bound_pipe || a->bound_core != b->bound_core) {
@@ -91,7 +74,7 @@ const char *npu_compare_why(const npu_moved *moved, char *buf, size_t size) {
 static void print_head(const npu_compared *c, FILE *out) {
     for (int i = 0; i < 2; i++) {
         const npu_simulated *run = &c->run[i];
-        fprintf(out, "%c  %10s  %s on %s, %s", "AB"[i], time_of(run->metrics.makespan).text,
+        fprintf(out, "%c  %10s  %s on %s, %s", "AB"[i], npu_shown_time(run->metrics.makespan).text,
                 npu_simulated_graph(run)->name, run->context.die.name, c->name[i]);
         if (run->context.ranks.count > 1)
             fprintf(out, ", rank %d of %d", run->slowest, run->context.ranks.count);
@@ -102,8 +85,8 @@ static void print_head(const npu_compared *c, FILE *out) {
 }
 
 static void print_step(FILE *out, const char *what, double a, double b, double difference) {
-    fprintf(out, "  %-24s %11s %11s %12s %10s\n", what, time_of(a).text, time_of(b).text,
-            signed_time(b - a).text, share_of(b - a, difference).text);
+    fprintf(out, "  %-24s %11s %11s %12s %10s\n", what, npu_shown_time(a).text,
+            npu_shown_time(b).text, signed_time(b - a).text, share_of(b - a, difference).text);
 }
 
 static void print_waterfall(const npu_compared *c, FILE *out) {
@@ -136,8 +119,8 @@ static void print_kernel(const npu_compared *c, const npu_moved *m, FILE *out) {
     fprintf(out, "  %-24.24s", m->name);
     print_pair(out, 7, a->tasks, b->tasks);
     print_pair(out, 9, a->blocks, b->blocks);
-    fprintf(out, " %10s %10s %10s %11s %9s\n", time_of(a->block_mean).text,
-            time_of(b->block_mean).text, signed_time(b->core_time - a->core_time).text,
+    fprintf(out, " %10s %10s %10s %11s %9s\n", npu_shown_time(a->block_mean).text,
+            npu_shown_time(b->block_mean).text, signed_time(b->core_time - a->core_time).text,
             signed_time(moved).text, share_of(moved, difference).text);
 }
 
@@ -176,8 +159,8 @@ static void print_memory(const npu_compared *c, FILE *out) {
     fprintf(out, "\n%-26s %11s %11s\n", "Bytes", "A", "B");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         bool moved = lines[i].a > 0 && lines[i].a != lines[i].b;
-        fprintf(out, "  %-24s %11s %11s%s%s\n", lines[i].name, show_bytes(lines[i].a).text,
-                show_bytes(lines[i].b).text, moved ? "  " : "",
+        fprintf(out, "  %-24s %11s %11s%s%s\n", lines[i].name, npu_shown_bytes(lines[i].a).text,
+                npu_shown_bytes(lines[i].b).text, moved ? "  " : "",
                 moved ? share_of(lines[i].b - lines[i].a, lines[i].a).text : "");
     }
 }
@@ -188,10 +171,11 @@ static void print_part(const npu_compared *c, FILE *out) {
         return;
     }
     double time = fmin(c->part.time[0], c->part.time[1]);
-    fprintf(out, "\nThe schedules part at %s\n", time_of(time).text);
+    fprintf(out, "\nThe schedules part at %s\n", npu_shown_time(time).text);
     for (int i = 0; i < 2; i++)
         fprintf(out, "  %c  %10s  %s\n", "AB"[i],
-                isfinite(c->part.time[i]) ? time_of(c->part.time[i]).text : "-", c->part.what[i]);
+                isfinite(c->part.time[i]) ? npu_shown_time(c->part.time[i]).text : "-",
+                c->part.what[i]);
 }
 
 void npu_compare_print(const npu_compared *c, FILE *out) {

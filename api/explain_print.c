@@ -9,16 +9,6 @@ enum { MOST_LINKS = 120, MOST_WHATIFS = 10, MOST_KERNELS = 24 };
 
 static const double least_time = 0.05; // ns: what is printed as 0.0
 
-typedef struct figure { // a time in text of its own, so that several fit into one printf
-    char text[32];
-} figure;
-
-static figure time_of(double ns) {
-    figure f = {{0}};
-    npu_show_time(ns, f.text, (int)sizeof f.text);
-    return f;
-}
-
 static double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
@@ -36,17 +26,17 @@ static void print_head(const npu_explained *e, FILE *out) {
     const npu_simulated *run = &e->run;
     const npu_metrics *m = &run->metrics;
     fprintf(out, "%s on %s, %s: makespan %s\n", npu_simulated_graph(run)->name,
-            run->context.die.name, e->folder, time_of(m->makespan).text);
+            run->context.die.name, e->folder, npu_shown_time(m->makespan).text);
     if (run->context.ranks.count > 1)
         fprintf(out, "  of %d ranks the slowest is explained: rank %d\n", run->context.ranks.count,
                 run->slowest);
     fprintf(out, "\nCritical path\n");
     fprintf(out, "  observed  %4d block%s  kernels %s + gaps %s = %s\n", m->chain_count,
-            m->chain_count == 1 ? " " : "s", time_of(m->chain_exec).text,
-            time_of(sum_of(run->gaps.part)).text, time_of(m->makespan).text);
+            m->chain_count == 1 ? " " : "s", npu_shown_time(m->chain_exec).text,
+            npu_shown_time(sum_of(run->gaps.part)).text, npu_shown_time(m->makespan).text);
     fprintf(out, "  static    %4d task%s   %s, with cores for all and no time between tasks\n",
             run->gaps.path_count, run->gaps.path_count == 1 ? " " : "s",
-            time_of(run->gaps.path_length).text);
+            npu_shown_time(run->gaps.path_length).text);
 }
 
 // How much of the kernels' time each pipe of their cores was busy, the five busiest.
@@ -84,7 +74,7 @@ static void print_causes(const npu_explained *e, FILE *out) {
     const npu_gaps *gaps = &e->run.gaps;
     fprintf(out, "\n%-20s %11s %8s %6s %10s\n", "Observed path", "time", "share", "gaps",
             "longest");
-    fprintf(out, "  %-18s %11s %6.1f %%\n", "kernels", time_of(m->chain_exec).text,
+    fprintf(out, "  %-18s %11s %6.1f %%\n", "kernels", npu_shown_time(m->chain_exec).text,
             percent(m->chain_exec, m->makespan));
     print_pipes(e, out);
     for (int c = 0; c < NPU_CAUSE_COUNT; c++) {
@@ -99,8 +89,8 @@ static void print_causes(const npu_explained *e, FILE *out) {
             longest = m->chain_tail > longest ? m->chain_tail : longest;
         }
         fprintf(out, "  %-18s %11s %6.1f %% %6d %10s  %s\n", npu_cause_names[c],
-                time_of(gaps->part[c]).text, percent(gaps->part[c], m->makespan), count,
-                time_of(longest).text, means[c]);
+                npu_shown_time(gaps->part[c]).text, percent(gaps->part[c], m->makespan), count,
+                npu_shown_time(longest).text, means[c]);
     }
 }
 
@@ -130,9 +120,10 @@ static void print_link(const npu_simulated *run, int i, FILE *out) {
     const npu_chain_link *link = &run->metrics.chain[i];
     const npu_row *row = &npu_simulated_trace(run)->rows[link->row];
     const double *part = run->gaps.gaps[i].part;
-    fprintf(out, "%10s %-5s %9s %9s %9s %9s %9s %4d %.27s\n", time_of(row->start).text,
-            npu_wait_names[link->reason], time_of(part[0]).text, time_of(part[1]).text,
-            time_of(part[2]).text, time_of(part[3]).text, time_of(link->exec).text, row->core,
+    fprintf(out, "%10s %-5s %9s %9s %9s %9s %9s %4d %.27s\n", npu_shown_time(row->start).text,
+            npu_wait_names[link->reason], npu_shown_time(part[0]).text,
+            npu_shown_time(part[1]).text, npu_shown_time(part[2]).text,
+            npu_shown_time(part[3]).text, npu_shown_time(link->exec).text, row->core,
             npu_simulated_graph(run)->tasks[link->task].name);
 }
 
@@ -149,7 +140,8 @@ static void print_links(const npu_explained *e, FILE *out) {
     for (int i = 0; i < m->chain_count; i++)
         if (m->chain[i].wait > least || (m->chain[i].wait == least && equal-- > 0))
             print_link(&e->run, i, out);
-    fprintf(out, "%10s %-5s %9s\n", time_of(m->makespan).text, "end", time_of(m->chain_tail).text);
+    fprintf(out, "%10s %-5s %9s\n", npu_shown_time(m->makespan).text, "end",
+            npu_shown_time(m->chain_tail).text);
 }
 
 // ---- core time and wall time ---------------------------------------------------------------
@@ -162,8 +154,9 @@ static void print_kernels(const npu_explained *e, const npu_kernel_time *times, 
     for (int i = 0; i < count && i < MOST_KERNELS; i++) {
         const npu_kernel_time *t = &times[i];
         fprintf(out, "  %-32.32s %11s %6.1f %%  %10s %6.1f %% %10s\n", m->kernels[t->func].name,
-                time_of(t->core).text, percent(t->core, m->core_time), time_of(t->path).text,
-                percent(t->path + t->gaps, m->makespan), time_of(t->gaps).text);
+                npu_shown_time(t->core).text, percent(t->core, m->core_time),
+                npu_shown_time(t->path).text, percent(t->path + t->gaps, m->makespan),
+                npu_shown_time(t->gaps).text);
     }
     if (count > MOST_KERNELS)
         fprintf(out, "  and %d more kernels\n", count - MOST_KERNELS);
@@ -195,8 +188,8 @@ static void print_whatifs(const npu_explained *e, FILE *out) {
         double saved = base - w->makespan;
         if (w->failed || saved < least_time)
             break;
-        fprintf(out, "  %-36.36s %10s %10s %6.1f %%\n", w->name, time_of(w->makespan).text,
-                time_of(saved).text, percent(saved, base));
+        fprintf(out, "  %-36.36s %10s %10s %6.1f %%\n", w->name, npu_shown_time(w->makespan).text,
+                npu_shown_time(saved).text, percent(saved, base));
     }
     for (int i = 0; i < e->whatifs.count; i++)
         if (e->whatifs.items[i].failed)

@@ -16,6 +16,22 @@ const char *npu_pos_text(npu_pos pos, char *buf, int size) {
     return buf;
 }
 
+// The text before *end ends in ":digits"; *end moves to the colon.
+static bool ends_in_number(const char *text, const char **end) {
+    const char *at = *end;
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    if (at == *end || at == text || at[-1] != ':')
+        return false;
+    *end = at - 1;
+    return true;
+}
+
+bool npu_has_place(const char *text) {
+    const char *end = strstr(text, ": ");
+    return end != NULL && ends_in_number(text, &end) && ends_in_number(text, &end);
+}
+
 // A message stays one line whatever a user's file holds.
 static void one_line(char *text) {
     for (char *c = text; *c != '\0'; c++)

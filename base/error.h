@@ -46,6 +46,8 @@ npu_status npu_fail_memory(npu_error *err);
 
 // Writes "file:line:col: " (as much of it as is known) into buf; returns buf.
 const char *npu_pos_text(npu_pos pos, char *buf, int size);
+// Does a message begin with "file:line:col: "?
+bool npu_has_place(const char *text);
 
 // Warnings gathered during a call: they do not stop it, but are shown and recorded.
 // `lines` is owned by the list; free with npu_warnings_free.

@@ -164,3 +164,21 @@ const char *npu_show_time(double ns, char *buf, int size) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     return show_scaled(ns, units, 4, 1, 1, buf, size);
 }
+
+npu_shown npu_shown_bytes(double bytes) {
+    npu_shown f = {{0}};
+    npu_show_bytes(bytes, f.text, (int)sizeof f.text);
+    return f;
+}
+
+npu_shown npu_shown_rate(double bytes_per_ns) {
+    npu_shown f = {{0}};
+    npu_show_rate(bytes_per_ns, f.text, (int)sizeof f.text);
+    return f;
+}
+
+npu_shown npu_shown_time(double ns) {
+    npu_shown f = {{0}};
+    npu_show_time(ns, f.text, (int)sizeof f.text);
+    return f;
+}

@@ -28,4 +28,12 @@ const char *npu_show_bytes(double bytes, char *buf, int size);       // "148.54 
 const char *npu_show_rate(double bytes_per_ns, char *buf, int size); // "1.76 TB/s"
 const char *npu_show_time(double ns, char *buf, int size);           // "412.3 us"
 
+// A figure in text of its own, so that several fit into one printf.
+typedef struct npu_shown {
+    char text[32];
+} npu_shown;
+npu_shown npu_shown_bytes(double bytes);
+npu_shown npu_shown_rate(double bytes_per_ns);
+npu_shown npu_shown_time(double ns);
+
 #endif

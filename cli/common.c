@@ -223,27 +223,10 @@ bool cli_parse(cli_args *args, int argc, char **argv, int *status) {
 
 // ---- the end of a command ------------------------------------------------------------------
 
-// The place in front of the first ": " ends in ":digits", twice.
-static bool ends_in_number(const char *text, const char **end) {
-    const char *at = *end;
-    while (at > text && at[-1] >= '0' && at[-1] <= '9')
-        at--;
-    if (at == *end || at == text || at[-1] != ':')
-        return false;
-    *end = at - 1;
-    return true;
-}
-
-// True for "file:line:col: sentence", which stands alone so that editors find the place.
-static bool has_place(const char *text) {
-    const char *end = strstr(text, ": ");
-    return end != NULL && ends_in_number(text, &end) && ends_in_number(text, &end);
-}
-
 // Nothing is printed when cli_usage_error has spoken, that is when the text is empty.
 static void print_error(const npu_error *err) {
     if (err->text[0] != '\0')
-        fprintf(stderr, "%s%s\n", has_place(err->text) ? "" : "npusim: ", err->text);
+        fprintf(stderr, "%s%s\n", npu_has_place(err->text) ? "" : "npusim: ", err->text);
 }
 
 int cli_end(cli_args *args, npu_status status, const npu_error *err) {

@@ -9,44 +9,21 @@
 
 enum { NAME_WIDTH = 24, MOST_LINKS = 24 };
 
-// A figure with its unit in text of its own, so that several fit into one printf.
-typedef struct figure {
-    char text[32];
-} figure;
-
-static figure time_of(double ns) {
-    figure f = {{0}};
-    npu_show_time(ns, f.text, (int)sizeof f.text);
-    return f;
-}
-
-static figure bytes_of(double bytes) {
-    figure f = {{0}};
-    npu_show_bytes(bytes, f.text, (int)sizeof f.text);
-    return f;
-}
-
-static figure rate_of(double bytes_per_ns) {
-    figure f = {{0}};
-    npu_show_rate(bytes_per_ns, f.text, (int)sizeof f.text);
-    return f;
-}
-
-static figure percent(double share) {
-    figure f = {{0}};
+static npu_shown percent(double share) {
+    npu_shown f = {{0}};
     snprintf(f.text, sizeof f.text, "%.1f %%", share * 100);
     return f;
 }
 
 // A large count in steps of 1000: "1.23 G".
-static figure count_of(double count) {
+static npu_shown count_of(double count) {
     static const char *const steps[] = {"", " k", " M", " G", " T", " P"};
     int step = 0;
     while (count >= 999.95 && step < 5) {
         count /= 1000;
         step++;
     }
-    figure f = {{0}};
+    npu_shown f = {{0}};
     snprintf(f.text, sizeof f.text, "%.*f%s", step > 0 ? 2 : 0, count, steps[step]);
     return f;
 }
@@ -70,7 +47,7 @@ static void print_head(FILE *out, const npu_report *report) {
     for (int core = 0; core < trace->core_count; core++)
         aic += trace->cores[core].type == NPU_AIC;
     fprintf(out, "%s on %s: makespan %s\n", report->graph->name, report->die,
-            time_of(metrics->makespan).text);
+            npu_shown_time(metrics->makespan).text);
     fprintf(out, "  %d tasks (%d without a kernel), %lld blocks, %d rows on %d AIC and %d AIV\n",
             report->graph->task_count, metrics->dummies, (long long)blocks, trace->row_count, aic,
             trace->core_count - aic);
@@ -91,7 +68,7 @@ static void print_times(FILE *out, const npu_kernel_metrics *kernels, int count)
         const npu_kernel_metrics *k = &kernels[i];
         fprintf(out, "%-*.*s %-4s %6d %8lld %8d %11s %11s %10s\n", NAME_WIDTH, NAME_WIDTH, k->name,
                 engine_label(k->engine), k->tasks, (long long)k->blocks, k->rows,
-                time_of(k->block_mean).text, time_of(k->block_max).text,
+                npu_shown_time(k->block_mean).text, npu_shown_time(k->block_max).text,
                 percent(k->core_share).text);
     }
 }
@@ -106,13 +83,13 @@ static void print_causes(FILE *out, const npu_kernel_metrics *kernels, int count
         char tail[72];
         snprintf(bound, sizeof bound, "%s %s", engine_label(k->bound_core),
                  npu_pipe_names[k->bound_pipe]);
-        snprintf(head, sizeof head, "%s/%s", time_of(k->head_mean).text,
-                 time_of(k->head_median).text);
-        snprintf(tail, sizeof tail, "%s/%s", time_of(k->tail_mean).text,
-                 time_of(k->tail_median).text);
+        snprintf(head, sizeof head, "%s/%s", npu_shown_time(k->head_mean).text,
+                 npu_shown_time(k->head_median).text);
+        snprintf(tail, sizeof tail, "%s/%s", npu_shown_time(k->tail_mean).text,
+                 npu_shown_time(k->tail_median).text);
         fprintf(out, "%-*.*s %-11s %7s %9s %9s %16s %16s\n", NAME_WIDTH, NAME_WIDTH, k->name, bound,
-                percent(k->bound_share).text, bytes_of((double)k->read_bytes).text,
-                bytes_of((double)k->write_bytes).text, head, tail);
+                percent(k->bound_share).text, npu_shown_bytes((double)k->read_bytes).text,
+                npu_shown_bytes((double)k->write_bytes).text, head, tail);
     }
 }
 
@@ -139,14 +116,15 @@ static void print_use(FILE *out, const char *what, double share, const char *det
 static void print_memory_use(FILE *out, const npu_totals *totals, double span) {
     char detail[160];
     double hbm = ratio(totals->hbm_read_bytes + totals->hbm_write_bytes, span);
-    snprintf(detail, sizeof detail, "%s of %s; read %s, written %s", rate_of(hbm).text,
-             rate_of(totals->hbm_peak).text, bytes_of(totals->hbm_read_bytes).text,
-             bytes_of(totals->hbm_write_bytes).text);
+    snprintf(detail, sizeof detail, "%s of %s; read %s, written %s", npu_shown_rate(hbm).text,
+             npu_shown_rate(totals->hbm_peak).text, npu_shown_bytes(totals->hbm_read_bytes).text,
+             npu_shown_bytes(totals->hbm_write_bytes).text);
     print_use(out, "HBM", ratio(hbm, totals->hbm_peak), detail);
     double touched = totals->l2_hit_bytes + totals->l2_miss_bytes;
     snprintf(detail, sizeof detail, "reads %s of %s; hit %s, missed %s",
-             rate_of(ratio(touched, span)).text, rate_of(totals->l2_read_peak).text,
-             bytes_of(totals->l2_hit_bytes).text, bytes_of(totals->l2_miss_bytes).text);
+             npu_shown_rate(ratio(touched, span)).text, npu_shown_rate(totals->l2_read_peak).text,
+             npu_shown_bytes(totals->l2_hit_bytes).text,
+             npu_shown_bytes(totals->l2_miss_bytes).text);
     print_use(out, "L2", ratio(touched, span * totals->l2_read_peak), detail);
 }
 
@@ -180,14 +158,16 @@ static void print_l2(FILE *out, const npu_totals *totals) {
     for (int i = 0; i < NPU_CLASS_COUNT; i++) {
         const npu_l2_use *u = &totals->l2[i];
         if (u->hit + u->missed + u->evicted + u->warmed > 0)
-            fprintf(out, "  %-16s %10s %10s %16s %10s %12s\n", classes[i], bytes_of(u->hit).text,
-                    bytes_of(u->missed).text, bytes_of(u->evicted).text, bytes_of(u->warmed).text,
-                    bytes_of(u->warmed_used).text);
+            fprintf(out, "  %-16s %10s %10s %16s %10s %12s\n", classes[i],
+                    npu_shown_bytes(u->hit).text, npu_shown_bytes(u->missed).text,
+                    npu_shown_bytes(u->evicted).text, npu_shown_bytes(u->warmed).text,
+                    npu_shown_bytes(u->warmed_used).text);
     }
 }
 
 static void print_class(FILE *out, const char *what, double loaded, double stored) {
-    fprintf(out, "  %-16s %10s %10s\n", what, bytes_of(loaded).text, bytes_of(stored).text);
+    fprintf(out, "  %-16s %10s %10s\n", what, npu_shown_bytes(loaded).text,
+            npu_shown_bytes(stored).text);
 }
 
 static void print_work(FILE *out, const npu_totals *totals, double span) {
@@ -204,7 +184,7 @@ static void print_work(FILE *out, const npu_totals *totals, double span) {
     print_class(out, "all", loaded, stored);
     if (totals->prefetch_bytes > 0)
         fprintf(out, "  %-16s %10s by SDMA into L2\n", "prefetched",
-                bytes_of((double)totals->prefetch_bytes).text);
+                npu_shown_bytes((double)totals->prefetch_bytes).text);
     print_l2(out, totals);
     double padded = (double)totals->mac_padded;
     double valid = (double)totals->mac_valid;
@@ -219,19 +199,20 @@ static void print_work(FILE *out, const npu_totals *totals, double span) {
 static void print_link(FILE *out, const npu_report *report, const npu_chain_link *link) {
     assert(link->row >= 0 && link->row < report->trace->row_count);
     const npu_row *row = &report->trace->rows[link->row];
-    fprintf(out, "  %11s %10s %-5s %10s  core %-3d %.48s\n", time_of(row->start).text,
-            time_of(link->wait).text, npu_wait_names[link->reason], time_of(link->exec).text,
-            row->core, report->graph->tasks[link->task].name);
+    fprintf(out, "  %11s %10s %-5s %10s  core %-3d %.48s\n", npu_shown_time(row->start).text,
+            npu_shown_time(link->wait).text, npu_wait_names[link->reason],
+            npu_shown_time(link->exec).text, row->core, report->graph->tasks[link->task].name);
 }
 
 static void print_chain(FILE *out, const npu_report *report) {
     const npu_metrics *m = report->metrics;
     fprintf(out, "\nLongest chain: %d blocks, kernels %s + data wait %s + core wait %s\n",
-            m->chain_count, time_of(m->chain_exec).text, time_of(m->chain_wait[NPU_WAIT_DATA]).text,
-            time_of(m->chain_wait[NPU_WAIT_CORE]).text);
+            m->chain_count, npu_shown_time(m->chain_exec).text,
+            npu_shown_time(m->chain_wait[NPU_WAIT_DATA]).text,
+            npu_shown_time(m->chain_wait[NPU_WAIT_CORE]).text);
     fprintf(out, "  + front %s + last finish %s = %s\n",
-            time_of(m->chain_wait[NPU_WAIT_FRONT]).text, time_of(m->chain_tail).text,
-            time_of(m->makespan).text);
+            npu_shown_time(m->chain_wait[NPU_WAIT_FRONT]).text, npu_shown_time(m->chain_tail).text,
+            npu_shown_time(m->makespan).text);
     if (m->chain_count == 0)
         return;
     fprintf(out, "  %11s %10s %-5s %10s  %-8s %s\n", "start", "waited", "for", "ran", "on", "task");

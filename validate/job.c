@@ -12,20 +12,8 @@ enum { PATH_BYTES = 4096 };
 
 // ---- the places of errors ------------------------------------------------------------------
 
-// The text before *end ends in ":digits"; *end moves to the colon.
-static bool ends_in_number(const char *text, const char **end) {
-    const char *at = *end;
-    while (at > text && at[-1] >= '0' && at[-1] <= '9')
-        at--;
-    if (at == *end || at == text || at[-1] != ':')
-        return false;
-    *end = at - 1;
-    return true;
-}
-
 void npu_place_error(npu_error *error, npu_pos pos) {
-    const char *end = strstr(error->text, ": ");
-    if (end != NULL && ends_in_number(error->text, &end) && ends_in_number(error->text, &end))
+    if (npu_has_place(error->text))
         return;
     npu_error placed = {{0}};
     npu_fail(&placed, NPU_BAD_INPUT, pos, "%s", error->text);
